@@ -1,4 +1,6 @@
 //! The one integration test binary (image tests must flush the GPU before the process ends).
 
 mod layers;
+mod render;
+mod shaders;
 mod ui;
