@@ -1,5 +1,6 @@
 //! The one integration test binary (image tests must flush the GPU before the process ends).
 
+mod avatar;
 mod layers;
 mod render;
 mod shaders;
