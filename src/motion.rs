@@ -113,6 +113,11 @@ impl Motion {
         self.expressions.command(command);
     }
 
+    /// The pose of the last step.
+    pub fn pose(&self) -> &AvatarPose {
+        &self.pose
+    }
+
     /// The pose `dt` seconds after the last one.
     pub fn step(&mut self, face: &FaceState, dt: f32, settings: &Settings) -> &AvatarPose {
         let dt = if dt.is_finite() { dt.clamp(0.0, MAX_DT_SECS) } else { 0.0 };
