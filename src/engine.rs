@@ -11,6 +11,7 @@ mod retry;
 mod run;
 mod seeing;
 mod shared;
+mod sound_path;
 mod stage;
 mod telemetry;
 
@@ -20,6 +21,7 @@ pub use pacer::Pacer;
 pub use picture::{OpenedPicture, PictureOpener, PreviewImage, camera_of, scene_of};
 pub use run::{DeviceLister, Engine, EngineParts};
 pub use seeing::{FaceModelMaker, FrameOpener, OpenedFrames, lost_state};
+pub use sound_path::SoundPath;
 pub use stage::{Stage, StageFrame};
 pub use telemetry::{
     AudioTelemetry, AvatarTelemetry, DeviceLists, History, Percentiles, PictureTelemetry, RateMeter, StageTelemetry,

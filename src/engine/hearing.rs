@@ -8,7 +8,8 @@ use super::command::Sources;
 use super::retry::Retry;
 use super::shared::Shared;
 use super::telemetry::AudioTelemetry;
-use crate::audio::{AudioSource, Conditioner};
+use super::sound_path::SoundPath;
+use crate::audio::AudioSource;
 use crate::settings::AudioSettings;
 use crate::sync::{LatestWriter, SessionClock, StopFlag};
 use crate::types::{AudioReport, AudioState, ErrorKind, SourceError, Timestamp};
@@ -173,9 +174,11 @@ impl Hearing {
         self.shared.audio.update(|a| {
             *a = AudioTelemetry { source: name, sample_rate_hz, state: AudioState::Silent, ..AudioTelemetry::default() };
         });
-        let mut conditioner = Conditioner::new(sample_rate_hz);
+        let mut path = match SoundPath::new(sample_rate_hz, settings.audio.gain_db, model) {
+            Ok(path) => path,
+            Err(error) => return SessionEnd::Failed(SourceError::device(ErrorKind::Setup, error.to_string())),
+        };
         let mut samples = vec![0.0; (sample_rate_hz as usize / 10).max(160)];
-        let mut reports = Vec::with_capacity(32);
         let opened_at = self.clock.now();
         let mut last_samples_at: Option<Timestamp> = None;
         loop {
@@ -202,12 +205,9 @@ impl Hearing {
                 Ok((count, captured_at)) => {
                     last_samples_at = Some(self.clock.now());
                     retry.succeed();
-                    let gain_db = self.shared.settings.get().audio.gain_db;
-                    let heard = samples.get(..count).unwrap_or_default();
-                    let (conditioned, at) = conditioner.process(heard, captured_at, gain_db);
-                    reports.clear();
-                    model.classify(conditioned, at, &mut reports);
-                    self.publish(&reports);
+                    path.set_gain_db(self.shared.settings.get().audio.gain_db);
+                    let heard = samples.get_mut(..count).unwrap_or_default();
+                    self.publish(path.hear(heard, captured_at));
                     if count < samples.len() {
                         std::thread::sleep(POLL);
                     }
