@@ -44,8 +44,8 @@ class _Tailor:
         self.tube(material, spline(path, rings), resample(radii, rings), segments,
                   lambda p: along_limb(p, bones, 0.10), **options)
 
-    def ring(self, material, y, width, deep, thickness, bone, tilt=0.0, arc=(0, 2 * PI), segments=10):
-        angle = np.linspace(*arc, self.count(28) + 1)
+    def ring(self, material, y, width, deep, thickness, bone, tilt=0.0, arc=(0, 2 * PI), segments=9):
+        angle = np.linspace(*arc, self.count(24) + 1)
         path = np.stack([width * np.cos(angle), y + tilt * np.sin(angle), deep * np.sin(angle)], -1)
         closed = arc[1] - arc[0] > 6
         ends = 1 if closed else np.sin(np.linspace(0, PI, len(angle))) ** 0.4 + 0.01
@@ -116,7 +116,7 @@ def _add_leg(tailor, sign, side):
                 segments=14, rings=9)
     tailor.limb("accent", [[sign * x, y, z] for x, y, z in ((0.058, 0.036, -0.062), (0.058, 0.040, -0.045), (0.058, 0.042, 0.0),
                                                             (0.059, 0.036, 0.060), (0.060, 0.030, 0.098), (0.060, 0.028, 0.106))],
-                [0.006, 0.036, 0.043, 0.046, 0.034, 0.004], [f"{side}Foot", f"{side}Toes"], rings=14, up=(0, 1, 0))
+                [0.0005, 0.036, 0.043, 0.046, 0.034, 0.0005], [f"{side}Foot", f"{side}Toes"], segments=12, rings=12, up=(0, 1, 0))
 
 
 def add_body(model):

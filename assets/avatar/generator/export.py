@@ -37,7 +37,7 @@ def morphs(options):
     drawings = {name: (REST, REST.with_(**recipe)) for name, recipe in recipes.items()}
     if not options.small:
         drawings["mouthClose"] = (MOUTH_CLOSE_FROM, MOUTH_CLOSE_TO)
-    drawings |= {morph_name(name): (REST, REST.with_(**recipe)) for name, (_, _, recipe) in CORRECTIONS.items()}
+        drawings |= {morph_name(name): (REST, REST.with_(**recipe)) for name, (_, _, recipe) in CORRECTIONS.items()}
     return drawings
 
 
@@ -72,8 +72,9 @@ class _Exporter:
         if self.options.rotbones:
             rests = [q / np.linalg.norm(q) for q in rng.normal(size=(len(BONES), 4))]
         self.inverse_bind = np.zeros((len(BONES), 4, 4))
+        self.rests = [_rotation_matrix(rest) for rest in rests]
         for i, (name, parent, position) in enumerate(BONES):
-            world = _rotation_matrix(rests[i])
+            world = self.rests[i]
             parent_rest = rests[INDEX[parent]] if parent else np.array([0, 0, 0, 1.0])
             origin = POSITIONS[INDEX[parent]] if parent else np.zeros(3)
             offset = _rotation_matrix(parent_rest).T @ ((np.array(position) - origin) * self.turn)
@@ -191,7 +192,11 @@ class _Exporter:
         elif self.options.vrm0:
             vrm0.add_extension(document, self.binds, self.options)
         else:
-            vrm1.add_extensions(document, self.binds, self.mesh_nodes, self.options)
+            def in_bone(bone, vector):
+                """A model-space direction in the space of a bone at rest."""
+                return (np.round(self.rests[INDEX[bone]].T @ vector, 6) + 0.0).tolist()
+
+            vrm1.add_extensions(document, self.binds, self.mesh_nodes, in_bone, self.options)
 
 
 def generate(options):

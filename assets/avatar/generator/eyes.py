@@ -12,7 +12,7 @@ import numpy as np
 from .geometry import PI, disc, grid_triangles, smoothstep
 
 CENTRE_X, CENTRE_Y = 0.084, -0.022
-HALF_WIDTH, UPPER, LOWER = 0.043, 0.051, 0.045
+HALF_WIDTH, UPPER, LOWER = 0.043, 0.0485, 0.045
 GAZE_X, GAZE_Y = 0.016, 0.014  # how far the iris goes, full gaze
 OVERLAP = 0.0014
 
@@ -22,6 +22,8 @@ def lids(u, params, side):
     blink, happy, wide, squint = (params.of(name, side) for name in ("blink", "happy", "wide", "squint"))
     round_ = np.clip(1 - np.abs(u) ** 2.4, 0, 1) ** 0.5
     upper = UPPER * (1 + 0.13 * wide) * round_ - 0.10 * UPPER * (u < 0) * u**2
+    tilt = params.of("lid_tilt", side)
+    upper = upper - 0.024 * abs(tilt) * smoothstep(-1.0, 1.0, np.sign(tilt) * u) * round_
     lower = -LOWER * (1 + 0.05 * wide) * round_ + 0.015 * squint * round_
     arch = np.clip(1 - u**2, 0, 1)
     closed = -0.62 * LOWER * arch**0.8 - 0.004 + 0.006 * u
@@ -68,13 +70,13 @@ class Eye:
         def outline(params):
             gaze = np.array([params.of("look_x", self.side) * GAZE_X, params.of("look_y", self.side) * GAZE_Y])
             scale = params.pupil if shrinks else 1.0
-            centre = np.array([self.sign * (CENTRE_X - 0.004), CENTRE_Y - 0.001])
+            centre = np.array([self.sign * (CENTRE_X - 0.004), CENTRE_Y + 0.003])
             return self._place(points * size * scale + centre + offset + gaze * follow, params)
 
         return outline, triangles, points * [0.5, -0.5] + 0.5
 
     def iris(self):
-        return self._gazing_disc(np.array([0.0340, 0.0405]), np.zeros(2), 3, 36, 1.0, shrinks=True)
+        return self._gazing_disc(np.array([0.0340, 0.0425]), np.zeros(2), 3, 36, 1.0, shrinks=True)
 
     def highlights(self):
         """Both highlights lie on the same side of both eyes: there is one light."""
@@ -88,8 +90,8 @@ class Eye:
         u = np.cos(np.linspace(0, PI, m))
         angle = np.concatenate([np.linspace(0, PI, m), np.linspace(PI, 2 * PI, m)[1:-1]])
         outer = np.stack([self.sign * (CENTRE_X + np.cos(angle) * HALF_WIDTH * 1.42),
-                          CENTRE_Y + 0.003 + np.sin(angle) * np.where(np.sin(angle) > 0, UPPER * 1.36, LOWER * 1.32)], -1)
-        rings, lifts = (0, 0.3, 0.65, 1), (0.0032, 0.0031, 0.0026, 0.0003)
+                          CENTRE_Y + 0.003 + np.sin(angle) * np.where(np.sin(angle) > 0, UPPER * 1.50, LOWER * 1.50)], -1)
+        rings, lifts = (0, 0.2, 0.45, 0.7, 0.88, 1), (0.0035, 0.0035, 0.0034, 0.0032, 0.0024, 0.0003)
 
         def outline(params):
             upper, lower = lids(u, params, self.side)
@@ -104,7 +106,7 @@ class Eye:
         n = self.count(27)
         u = np.linspace(-1, 1, n)
         # Thickness is laid off along the curve's normal, so the line stays even where the lid is steep.
-        thick = 0.0016 + 0.0068 * smoothstep(-1.0, 0.15, u) * (1 - 0.35 * smoothstep(0.5, 1.0, u))
+        thick = 0.0003 + 0.0080 * smoothstep(-1.0, 0.15, u) * (1 - 0.35 * smoothstep(0.5, 1.0, u))
 
         def outline(params):
             upper, _ = lids(u, params, self.side)

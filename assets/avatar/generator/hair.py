@@ -104,7 +104,7 @@ def _bend_shell(points, t, params):
 
 def _add_shell(model):
     azimuth, edge, bulge = _columns(model)
-    rows = model.count(15, 6)
+    rows = model.count(14, 6)
     columns = len(azimuth)
     # Even steps of polar angle from the crown to each column's edge.
     share = np.linspace(0.02, 1, rows)[:, None]
@@ -128,11 +128,28 @@ def _add_shell(model):
               drawn_with=lambda params: points + _bend_shell(points, t, params) + CENTRE)
 
 
-def _add_strand(model, path, radii, segments, flatness, chain, v_range):
-    """One swaying strand; ``radii`` is a function of t (0 root .. 1 tip). The texture's v runs along it."""
+def _add_clip(model):
+    """A hair clip on the left fringe: two bars that lie on the shell and bend with it."""
+    for low, high, material in (((31.5, 0.122), (44.5, 0.100), "accent"), ((32.0, 0.104), (43.5, 0.086), "pale")):
+        azimuth, y = (np.linspace(low[k], high[k], model.count(8)) for k in range(2))
+        # Out of the bulge of this clump (0.0054 at most) by more than a bar is thick.
+        path = _shell_point(azimuth, y, 0.0090)
+        outwards = path[len(path) // 2] * [1, 0, 1]
+        radii = 0.0062 * np.clip(1 - np.linspace(-1, 1, len(path)) ** 6, 0.05, 1) ** 0.5
+        points, triangles = tube(path, radii, model.count(8), up=outwards / np.linalg.norm(outwards), flatness=0.55)
+        t = np.full(len(points), 0.72)
+        model.add("Hair", material, points + CENTRE, triangles, rigid(len(points), "head"),
+                  drawn_with=lambda params, points=points, t=t: points + _bend_shell(points, t, params) + CENTRE)
+
+
+def _add_strand(model, path, radii, segments, flatness, chain, v_range, up=(0, 0, 1)):
+    """One swaying strand, flattened along ``up``.
+
+    ``radii`` is a function of t (0 root .. 1 tip). The texture's v runs along it.
+    """
     rings = len(path)
     t = np.linspace(0, 1, rings)
-    points, triangles = tube(path, radii(t), segments, flatness=flatness)
+    points, triangles = tube(path, radii(t), segments, up=up, flatness=flatness)
     v = np.repeat(v_range[0] + (v_range[1] - v_range[0]) * t, segments)
     around = np.tile(np.abs(np.linspace(-1, 1, segments, endpoint=False)), rings)
     model.add("Strands", "strand", points, triangles, along_chain(points, SPRINGS[chain]), uvs=np.stack([around, v], -1))
@@ -141,12 +158,13 @@ def _add_strand(model, path, radii, segments, flatness, chain, v_range):
 def add_hair(model):
     count = model.count
     _add_shell(model)
+    _add_clip(model)
     for sign, letter in ((1, "L"), (-1, "R")):
         _add_strand(model, spline(mirrored(TAIL_PATH, sign), count(20)),
                     lambda t: (0.018 + 0.054 * np.sin(PI * np.clip(t * 0.93 + 0.05, 0, 1)) ** 0.85) * (1 - t**5 * 0.97),
                     count(18), 0.80, f"tail{letter}", (0.08, 1.0))
         _add_strand(model, spline(mirrored(LOCK_PATH, sign), count(16)),
-                    lambda t: 0.030 * (1 - t**2.4) ** 0.75 * (0.35 + 0.65 * smoothstep(0, 0.35, t)) + 0.0006,
-                    count(12), 0.55, f"lock{letter}", (0.10, 0.96))
+                    lambda t: 0.030 * (1 - t**2.4) ** 0.75 * (0.45 + 0.55 * smoothstep(0.1, 0.6, t)) + 0.0006,
+                    count(12), 0.50, f"lock{letter}", (0.32, 0.98), up=(sign * 0.89, 0, 0.45))
     _add_strand(model, spline(AHOGE_PATH, count(14)), lambda t: 0.014 * (1 - t**2) ** 0.7 + 0.0005,
                 count(8), 0.6, "ahoge", (0.0, 0.4))

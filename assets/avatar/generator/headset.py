@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from .geometry import PI, resample, tube
-from .head import CENTRE, HEIGHT, WIDTH
+from .geometry import PI, resample, signed_power, tube
+from .head import CENTRE, HEIGHT, POWER, WIDTH
 from .skeleton import TAIL_PATH, mirrored, rigid
 
 CUP_Y, CUP_Z = -0.020, -0.014
@@ -16,9 +16,11 @@ def _add(model, material, path, radii, segments, **tube_options):
 
 def add_headset(model):
     count = model.count
-    angle = np.linspace(0.16, PI - 0.16, count(30))
-    band = np.stack([(WIDTH + 0.046) * np.cos(angle), (HEIGHT + 0.046) * np.sin(angle), np.full(len(angle), CUP_Z)], -1)
-    taper = 0.0125 * np.clip(np.minimum(angle - 0.15, PI - 0.15 - angle) / 0.03, 0.05, 1)
+    # The band follows the hair's outline and ends inside the cups.
+    angle = np.linspace(0.04, PI - 0.04, count(30))
+    band = np.stack([(WIDTH + 0.034) * signed_power(np.cos(angle), 2 / POWER), (HEIGHT + 0.042) * np.sin(angle) ** (2 / POWER),
+                     np.full(len(angle), CUP_Z)], -1)
+    taper = np.full(len(angle), 0.0115)
     _add(model, "dark", band + CENTRE, taper, 10, flatness=1.5)
     for sign in (1, -1):
         # Cushion, shell and a small lit disc; each is a lathe profile along x.
@@ -29,12 +31,12 @@ def add_headset(model):
             # Rings at the same place would leave the tube's direction undefined: keep them a hair apart.
             x = x + np.arange(len(x)) * 1e-4
             path = np.stack([sign * (start + (end - start) * x), np.full(len(x), CUP_Y), np.full(len(x), CUP_Z)], -1)
-            _add(model, material, path + CENTRE, profile, 26)
+            _add(model, material, path + CENTRE, profile, 22)
         root, first = mirrored(TAIL_PATH, sign)[:2]
         middle, along = root * 0.5 + first * 0.5, (first - root) / np.linalg.norm(first - root)
         across = np.cross(along, [0, 0, 1])
         across /= np.linalg.norm(across)
         third = np.cross(along, across)
-        turn = np.linspace(0, 2 * PI, count(22) + 1)
+        turn = np.linspace(0, 2 * PI, count(18) + 1)
         ring = middle + 0.030 * (np.cos(turn)[:, None] * across + np.sin(turn)[:, None] * third)
-        _add(model, "accent", ring, resample([0.0135], len(ring)), 9, up=along)
+        _add(model, "accent", ring, resample([0.0135], len(ring)), 8, up=along)

@@ -10,7 +10,7 @@ import numpy as np
 from .geometry import PI, grid_triangles
 from .head import MOUTH_Y
 
-GAP = 0.050  # lip distance at `open` 1, metres
+GAP = 0.055  # lip distance at `open` 1, metres
 
 
 class Mouth:
@@ -24,8 +24,8 @@ class Mouth:
         u = self.u
         left = u > 0
         smile = np.where(left, params.smile_l, params.smile_r)
-        middle = MOUTH_Y + params.mouth_y * 0.012 + smile * 0.0145 * (np.abs(u) ** 1.7 - 0.33) + params.mouth_slope * 0.012 * u
-        gap = params.open * GAP * np.clip(1 - u * u, 0, 1) ** (0.95 - 0.62 * params.round)
+        middle = MOUTH_Y + params.mouth_y * 0.012 + smile * 0.0145 * (np.abs(u) ** 2.1 - 0.36) + params.mouth_slope * 0.012 * u
+        gap = params.open * GAP * np.clip(1 - u * u, 0, 1) ** (0.95 - 0.45 * params.round)
         raised = np.where(left, params.upper_lip_l, params.upper_lip_r) * 0.007 * (1 - u * u)
         lowered = np.where(left, params.lower_lip_l, params.lower_lip_r) * 0.008 * (1 - u * u)
         x = params.mouth_x * 0.012 + u * params.mouth_width * np.where(left, params.reach_l, params.reach_r)

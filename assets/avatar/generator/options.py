@@ -10,7 +10,7 @@ from dataclasses import dataclass
 class Options:
     vrm0: bool = False          # VRM 0.x: faces -Z, other expression names, materialProperties
     gltf: bool = False          # plain glTF 2.0: bones and morph targets, no VRM extension at all
-    small: bool = False         # half the vertices, no textures, only the VRM preset, vowel and correction morphs (looks coarser)
+    small: bool = False         # few vertices, no textures, only the VRM preset morphs (looks coarser)
     rotbones: bool = False      # VRM 1.0 allows any rest rotation: every bone gets a random one
     minbones: bool = False      # only the required humanoid bones are declared
     japanese: bool = False      # Japanese bone, morph and image names
@@ -23,7 +23,7 @@ class Options:
 
     @property
     def detail(self):
-        return 0.5 if self.small else 1.0
+        return 0.35 if self.small else 1.0
 
     @property
     def textured(self):

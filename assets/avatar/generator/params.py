@@ -17,6 +17,9 @@ class FaceParams:
     wide_r: float = 0.0
     squint_l: float = 0.0
     squint_r: float = 0.0
+    # Upper lid lowered on one side: > 0 at the outer corner (sad), < 0 at the inner one (angry).
+    lid_tilt_l: float = 0.0
+    lid_tilt_r: float = 0.0
     # Gaze: x > 0 to the avatar's left, y > 0 up.
     look_x_l: float = 0.0
     look_x_r: float = 0.0
@@ -38,10 +41,10 @@ class FaceParams:
     brow_tilt_l: float = 0.0
     brow_tilt_r: float = 0.0
     brow_inner: float = 0.0
-    # Mouth. `open` 0 lips touch, 1 wide; `round` 0 lens-shaped, 1 oval; `top` share of the opening above the line.
+    # Mouth. `open` 0 lips touch, 1 wide; `round` 0 lens-shaped, 1 an ellipse; `top` share of the opening above the line.
     open: float = 0.0
     mouth_width: float = 0.026
-    round: float = 0.55
+    round: float = 0.75
     top: float = 0.30
     mouth_x: float = 0.0
     mouth_y: float = 0.0
@@ -54,6 +57,7 @@ class FaceParams:
     upper_lip_r: float = 0.0
     lower_lip_l: float = 0.0
     lower_lip_r: float = 0.0
+    mouth_lift: float = 0.0  # metres above its usual layer
     tongue: float = 0.0
     tongue_out: float = 0.0
     teeth: float = 0.0
@@ -65,6 +69,7 @@ class FaceParams:
     cheek_l: float = 0.0
     cheek_r: float = 0.0
     nose_y: float = 0.0
+    chin_line: float = 0.0  # thickness of a drawn jaw line, 0 at rest
     # How far the face is redrawn for a camera in front, on the left, ... (see `corrections`).
     view_front: float = 0.0
     view_left: float = 0.0

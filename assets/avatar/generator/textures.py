@@ -40,18 +40,20 @@ def hair(h=256, w=1024):
     azimuth = np.linspace(-78, 282, w)[None] * np.ones((h, 1))
     image = _mix(np.full((h, w, 3), [200.0, 183, 240]), [168, 148, 224], smoothstep(0.10, 0.75, v))
     ring = np.zeros((h, w))
-    for clump in clumps():
+    for k, clump in enumerate(clumps()):
         middle, half = (clump.start_deg + clump.end_deg) / 2, (clump.end_deg - clump.start_deg) / 2
         s = (azimuth - middle) / half
         inside = np.abs(s) < 1
-        # The ring of light bows down in the middle of each clump and breaks off at its edges.
-        at = 0.300 + 0.030 * (1 - s**2)
-        high = smoothstep(0.030, 0.018, np.abs(v - at)) + 0.7 * smoothstep(0.010, 0.004, np.abs(v - at - 0.052))
-        ring = np.where(inside, np.maximum(ring, high * smoothstep(0.95, 0.70, np.abs(s))), ring)
+        # The ring of light: soft above, ending below in three uneven spikes a clump.
+        uneven = 0.7 + 0.6 * (k * 0.618 % 1)
+        spikes = uneven * sum(size * np.clip(1 - np.abs(s - at) / 0.30, 0, 1) for at, size in ((-0.55, 0.035), (0.05, 0.060), (0.60, 0.042)))
+        top = 0.272 + 0.010 * s**2
+        light = smoothstep(top - 0.012, top + 0.014, v) * smoothstep(0.006, 0.0, v - (0.296 + spikes))
+        ring = np.where(inside, np.maximum(ring, light * smoothstep(1.0, 0.88, np.abs(s))), ring)
         # Strand lines: at the notch and two fine ones within.
         for position, width, strength in ((-1.0, 1.3, 0.50), (-0.30, 0.55, 0.22), (0.40, 0.55, 0.22)):
             distance = np.abs(azimuth - (middle + position * half))
-            line = bell(distance, width * (0.25 + 0.75 * smoothstep(0.15, 0.80, v))) * smoothstep(0.10, 0.55, v)
+            line = bell(distance, width * (0.25 + 0.75 * smoothstep(0.15, 0.80, v))) * smoothstep(0.015, 0.45, v)
             image = _mix(image, [128, 106, 192], strength * line)
     return _bytes(_mix(image, [243, 236, 255], 0.80 * ring))
 

@@ -43,8 +43,14 @@ def _expression(name, morph, binds):
     return expression | OVERRIDES.get(name, {})
 
 
-def add_extensions(document, binds, mesh_nodes, options):
-    """``binds``: morph name -> [(node, mesh, index)]; ``mesh_nodes``: mesh name -> node."""
+def _collider(bone, kind, shape, in_bone):
+    """Offsets are written in the space of the bone they hang on, whatever its rest rotation."""
+    turned = {key: in_bone(bone, value) if isinstance(value, list) else value for key, value in shape.items()}
+    return dict(node=INDEX[bone], shape={kind: turned})
+
+
+def add_extensions(document, binds, mesh_nodes, in_bone, options):
+    """``binds``: morph name -> [(node, mesh, index)]; ``mesh_nodes``: mesh name -> node; ``in_bone``: bone, vector -> vector."""
     linear = lambda degrees: dict(inputMaxValue=degrees, outputScale=1.0)
     document["extensions"]["VRMC_vrm"] = dict(
         specVersion=VERSION,
@@ -55,7 +61,7 @@ def add_extensions(document, binds, mesh_nodes, options):
         humanoid=dict(humanBones={bone: dict(node=INDEX[bone]) for bone in humanoid_bones(options.minbones)}),
         expressions={kind: {name: _expression(name, morph, binds) for name, morph in table.items()}
                      for kind, table in expressions(binds).items()},
-        lookAt=dict(offsetFromHeadBone=[0, EYE_HEIGHT, 0], type="expression", rangeMapHorizontalInner=linear(45),
+        lookAt=dict(offsetFromHeadBone=in_bone("head", [0, EYE_HEIGHT, 0]), type="expression", rangeMapHorizontalInner=linear(45),
                     rangeMapHorizontalOuter=linear(45), rangeMapVerticalDown=linear(30), rangeMapVerticalUp=linear(30)),
         firstPerson=dict(meshAnnotations=[dict(node=node, type="auto" if mesh == "Body" else "thirdPersonOnly")
                                           for mesh, node in mesh_nodes.items()]))
@@ -67,7 +73,6 @@ def add_extensions(document, binds, mesh_nodes, options):
                  dragForce=drag) for bone in bones]))
     document["extensions"]["VRMC_springBone"] = dict(
         specVersion=VERSION,
-        colliders=[dict(node=INDEX["head"], shape=dict(sphere=HEAD_COLLIDER)),
-                   dict(node=INDEX["chest"], shape=dict(capsule=CHEST_COLLIDER))],
+        colliders=[_collider("head", "sphere", HEAD_COLLIDER, in_bone), _collider("chest", "capsule", CHEST_COLLIDER, in_bone)],
         colliderGroups=[dict(name="body", colliders=[0, 1])], springs=springs)
     document["extensionsUsed"] = list(REQUIRED_EXTENSIONS)
