@@ -1,4 +1,9 @@
 //! The one integration test binary (image tests must flush the GPU before the process ends).
 
+mod avatar;
+mod layers;
 mod mix;
 mod motion;
+mod render;
+mod shaders;
+mod ui;
