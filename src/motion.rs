@@ -121,7 +121,7 @@ impl Motion {
     /// The pose `dt` seconds after the last one.
     pub fn step(&mut self, face: &FaceState, dt: f32, settings: &Settings) -> &AvatarPose {
         let dt = if dt.is_finite() { dt.clamp(0.0, MAX_DT_SECS) } else { 0.0 };
-        let trust = face.trust.face;
+        let trust = if face.trust.face.is_finite() { face.trust.face.clamp(0.0, 1.0) } else { 0.0 };
         let change_secs = if trust > self.presence.value { PRESENCE_RISE_SECS } else { PRESENCE_FALL_SECS };
         let input = LayerInput {
             face,

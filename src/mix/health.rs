@@ -92,7 +92,7 @@ mod tests {
         let mut health = Health::new();
         let now = run(&mut health, 0.0, 0.5, |_| Some(true));
         assert_eq!(health.confidence(), 1.0);
-        let now = run(&mut health, now, now + 0.07, |_| None);
+        let now = run(&mut health, now, now + 0.06, |_| None);
         assert_eq!(health.confidence(), 1.0);
         run(&mut health, now, now + 0.16, |_| None);
         assert_eq!(health.confidence(), 0.0);

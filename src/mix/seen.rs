@@ -21,6 +21,8 @@ const NEW_TIME_LINE_SECS: f64 = 1.0;
 const HEAD_LEAD_SHARE: f32 = 0.5;
 /// The lead never exceeds this, radians or metres.
 const MAX_HEAD_LEAD: f32 = 0.1;
+/// And goes on by a quarter while the next picture is late: 25 frames a second come unevenly to a 60 Hz display.
+const HEAD_COAST: f32 = 1.25;
 /// Speeds below this share of themselves are noise and not led: rad/s and m/s.
 const LED_HEAD_SPEED: f32 = 0.4;
 const LED_POSITION_SPEED: f32 = 0.15;
@@ -84,7 +86,7 @@ impl Seen {
             interval_secs: 1.0 / 30.0,
             filters: [angle, angle, angle, place, place, place],
             filtered: [0.0; 6],
-            head_track: Track::new([0.0; 6]),
+            head_track: Track::new([0.0; 6]).coasting(HEAD_COAST),
             eyes_track: Track::new([0.0; 7]),
             mouth_track: Track::new(MOUTH_AT_REST),
             delayed: [(0.0, MOUTH_AT_REST); DELAYED],

@@ -15,6 +15,8 @@ pub(super) struct Track<const N: usize> {
     to: [f32; N],
     elapsed_secs: f32,
     glide_secs: f32,
+    /// How far beyond the goal the glide goes on while the next one is late: 1 stops there, 1.25 a quarter farther.
+    coast: f32,
     /// What is still shown of the place before a gap.
     bridge: [f32; N],
     bridge_elapsed_secs: f32,
@@ -29,10 +31,16 @@ impl<const N: usize> Track<N> {
             to: value,
             elapsed_secs: 0.0,
             glide_secs: 0.0,
+            coast: 1.0,
             bridge: [0.0; N],
             bridge_elapsed_secs: 0.0,
             bridge_secs: 0.0,
         }
+    }
+
+    /// The same, which coasts on to `coast` times the way while the next goal is late.
+    pub fn coasting(self, coast: f32) -> Self {
+        Self { coast, ..self }
     }
 
     /// Sets out for `to`, to arrive in `glide_secs`.
@@ -46,7 +54,7 @@ impl<const N: usize> Track<N> {
     /// Continues at `to` after a gap: what is shown moves there within `bridge_secs`, on top of all later movement.
     pub fn rejoin(&mut self, to: [f32; N], bridge_secs: f32) {
         let shown = self.value();
-        *self = Self::new(to);
+        *self = Self::new(to).coasting(self.coast);
         self.bridge = std::array::from_fn(|i| shown[i] - to[i]);
         self.bridge_secs = bridge_secs;
     }
@@ -60,7 +68,7 @@ impl<const N: usize> Track<N> {
     /// What is shown now.
     pub fn value(&self) -> [f32; N] {
         let mut value = self.glided();
-        let left = 1.0 - share(self.bridge_elapsed_secs, self.bridge_secs);
+        let left = 1.0 - share(self.bridge_elapsed_secs, self.bridge_secs).min(1.0);
         if left > 0.0 {
             let left = smoothstep(left);
             for (value, bridge) in value.iter_mut().zip(self.bridge) {
@@ -71,13 +79,13 @@ impl<const N: usize> Track<N> {
     }
 
     fn glided(&self) -> [f32; N] {
-        let share = share(self.elapsed_secs, self.glide_secs);
+        let share = share(self.elapsed_secs, self.glide_secs).min(self.coast);
         std::array::from_fn(|i| self.from[i] + (self.to[i] - self.from[i]) * share)
     }
 }
 
 fn share(elapsed: f32, whole: f32) -> f32 {
-    if whole > 0.0 { (elapsed / whole).clamp(0.0, 1.0) } else { 1.0 }
+    if whole > 0.0 { (elapsed / whole).max(0.0) } else { 1.0 }
 }
 
 #[cfg(test)]

@@ -32,7 +32,8 @@ impl GazeLayer {
 impl Layer for GazeLayer {
     fn apply(&mut self, input: &LayerInput, pose: &mut AvatarPose) {
         let (face, presence, settings) = (input.face, input.presence, input.settings);
-        if face.lids.left.min(face.lids.right) < HIDDEN_LID {
+        let is_visible = face.lids.left.min(face.lids.right) < HIDDEN_LID;
+        if is_visible && face.gaze.yaw.is_finite() && face.gaze.pitch.is_finite() {
             let share = smoothing_share(GAZE_SECS, input.dt);
             self.tracked.yaw += (face.gaze.yaw - self.tracked.yaw) * share;
             self.tracked.pitch += (face.gaze.pitch - self.tracked.pitch) * share;

@@ -2,6 +2,8 @@
 
 mod avatar;
 mod layers;
+mod mix;
+mod motion;
 mod render;
 mod shaders;
 mod ui;
