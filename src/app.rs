@@ -39,8 +39,7 @@ pub fn run() -> ExitCode {
 /// The app with its two windows.
 fn run_windows(args: &AppArgs, began: Instant) -> anyhow::Result<()> {
     let mut notices = Vec::new();
-    let (file, saved) = load_settings(args, &mut notices);
-    let mut settings = saved.clone();
+    let (file, mut settings) = load_settings(args, &mut notices);
     args.apply(&mut settings).map_err(|error| anyhow!(error))?;
     let sources = if args.demo { Sources::Demo } else { Sources::Devices };
     let telemetry_file = match &args.telemetry {
@@ -70,7 +69,7 @@ fn run_windows(args: &AppArgs, began: Instant) -> anyhow::Result<()> {
             Ok(Box::new(control::Control::new(
                 &cc.egui_ctx,
                 control_session,
-                control::Start { settings: control_settings, saved, file, notices, telemetry_file, exit_after },
+                control::Start { settings: control_settings, file, notices, telemetry_file, exit_after },
             )))
         }),
         &event_loop,

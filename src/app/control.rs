@@ -44,8 +44,6 @@ pub(super) struct Control {
 pub(super) struct Start {
     /// In force, arguments included.
     pub(super) settings: Settings,
-    /// What the file holds.
-    pub(super) saved: Settings,
     /// Where settings are kept; `None` where there is no such place.
     pub(super) file: Option<SettingsFile>,
     /// Messages to show.
@@ -58,13 +56,14 @@ pub(super) struct Start {
 
 impl Control {
     pub(super) fn new(ctx: &Context, session: SharedSession, start: Start) -> Self {
-        let Start { settings, saved, file, notices, telemetry_file, exit_after } = start;
+        let Start { settings, file, notices, telemetry_file, exit_after } = start;
         apply_theme(ctx);
         Self {
             session,
             applied: settings.clone(),
+            // Arguments hold for this run; they are written only along with a change of the user's.
+            saved: settings.clone(),
             settings,
-            saved,
             changed_at: None,
             file,
             is_save_failure_told: false,
@@ -152,7 +151,7 @@ impl Control {
         if let Some(path) = self.picked.as_ref().and_then(|(_, receiver)| receiver.try_recv().ok()) {
             self.settings.avatar.file = path.to_string_lossy().into_owned();
         }
-        let dropped = ctx.input(|i| i.raw.dropped_files.iter().find_map(|f| f.path.clone()));
+        let dropped = ctx.input(|i| i.raw.dropped_files.first().map(|f| f.path().to_owned()));
         if let Some(path) = dropped {
             self.settings.avatar.file = path.to_string_lossy().into_owned();
         }
