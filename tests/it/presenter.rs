@@ -72,3 +72,29 @@ fn sheet() {
         image::save_buffer(format!("{dir}/{name}.png"), &rgb, 640, 480, image::ColorType::Rgb8).expect("png");
     }
 }
+
+/// What a picture costs in processor time: `cargo test --release --test it presenter::cost -- --ignored --nocapture`.
+#[test]
+#[ignore = "a measurement"]
+fn cost() {
+    // Nanoseconds this thread has run; wall time where the system does not say.
+    let begun = std::time::Instant::now();
+    let ran = || {
+        let stat = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
+        let nanos = stat.split(' ').next().and_then(|n| n.parse().ok());
+        std::time::Duration::from_nanos(nanos.unwrap_or(begun.elapsed().as_nanos() as u64))
+    };
+    let before = ran();
+    let mut painter = Painter::new(640, 480).expect("painter");
+    println!("painter: {:?}", ran() - before);
+    let mut rgb = vec![0; painter.picture_len()];
+    let pose = PresenterPose { jaw: 0.5, ..PresenterPose::default() };
+    for scene in [Scene::of(pose), Scene { person: None, ..Scene::of(pose) }] {
+        painter.paint(&scene, &mut rgb);
+        let before = ran();
+        for seed in 0..40 {
+            painter.paint(&Scene { noise_seed: seed, ..scene }, &mut rgb);
+        }
+        println!("person {}: {:?} a picture", scene.person.is_some(), (ran() - before) / 40);
+    }
+}

@@ -79,12 +79,15 @@ impl Easel {
                 blend: [uv.x, uv.y, lit.x, lit.y, lit.z],
             });
         }
-        for &[a, b, c] in &mesh.triangles {
+        let mut i = 0;
+        while i < mesh.triangles.len() {
+            let [a, b, c] = mesh.triangles[i];
             if let (Some(a), Some(b), Some(c)) =
                 (self.corners.get(a as usize), self.corners.get(b as usize), self.corners.get(c as usize))
             {
                 self.canvas.triangle([a, b, c], sides, texture);
             }
+            i += 1;
         }
     }
 }

@@ -23,7 +23,7 @@ pub(super) struct Texture {
     pub width: usize,
     /// Rows.
     pub height: usize,
-    /// Row by row from the top left.
+    /// Row by row from the top left; `width · height` of them, at least one.
     pub texels: Vec<[f32; 3]>,
 }
 
@@ -109,92 +109,124 @@ impl Canvas {
     }
 
     /// Draws a triangle whose corners, seen from outside, run counter-clockwise with y up.
+    ///
+    /// Most triangles cover a handful of pixels and this is most of what a picture costs, in unoptimised test builds
+    /// too: hence plain loops without iterators, and no calls to `floor` and `ceil`.
     pub fn triangle(&mut self, [a, b, c]: [&Corner; 3], sides: Sides, texture: Option<&Texture>) {
-        let near_enough = |p: &Corner| p.nearness > 0.0 && p.nearness < 1.0 && p.x.is_finite() && p.y.is_finite();
-        if !(near_enough(a) && near_enough(b) && near_enough(c)) {
-            return;
-        }
         let area = (b.x - a.x) * (c.y - a.y) - (b.y - a.y) * (c.x - a.x);
-        // y points down here, so what was counter-clockwise has a negative area.
-        if area == 0.0 || (sides == Sides::Front && area > 0.0) {
+        // y points down here, so what was counter-clockwise has a negative area. NaN is no triangle either.
+        if !(area < 0.0 || (sides == Sides::Both && area > 0.0)) {
             return;
         }
         let (b, c, area) = if area < 0.0 { (c, b, -area) } else { (b, c, area) };
-        let min_y = a.y.min(b.y).min(c.y);
-        let max_y = a.y.max(b.y).max(c.y);
-        let min_x = a.x.min(b.x).min(c.x);
-        let max_x = a.x.max(b.x).max(c.x);
-        let y0 = (min_y - 0.5).ceil().max(0.0) as usize;
-        let y1 = ((max_y - 0.5).floor() + 1.0).clamp(0.0, self.height as f32) as usize;
-        if y0 >= y1 || max_x < 0.5 || min_x > self.width as f32 {
+        let nearest = a.nearness.max(b.nearness).max(c.nearness);
+        let farthest = a.nearness.min(b.nearness).min(c.nearness);
+        if !(farthest > 0.0 && nearest < 1.0 && area < 1e9) {
             return;
         }
-        let x0 = (min_x - 0.5).floor().clamp(0.0, self.width as f32) as usize;
-        let x1 = ((max_x - 0.5).ceil() + 1.0).clamp(0.0, self.width as f32) as usize;
+        let (width, height) = (self.width as f32, self.height as f32);
+        let y0 = pixel_after(a.y.min(b.y).min(c.y).clamp(0.0, height));
+        let y1 = pixel_after(a.y.max(b.y).max(c.y).clamp(0.0, height));
+        let x0 = pixel_after((a.x.min(b.x).min(c.x) - SEAM_PX).clamp(0.0, width));
+        let x1 = pixel_after((a.x.max(b.x).max(c.x) + SEAM_PX).clamp(0.0, width));
+        if y0 >= y1 || x0 >= x1 {
+            return;
+        }
         self.drawn.grow(Rect { x0, y0, x1, y1 });
 
-        let (ab, ac) = ((b.x - a.x, b.y - a.y), (c.x - a.x, c.y - a.y));
+        let (ab_x, ab_y, ac_x, ac_y) = (b.x - a.x, b.y - a.y, c.x - a.x, c.y - a.y);
         let per_area = 1.0 / area;
-        let slope = |fa: f32, fb: f32, fc: f32| {
-            let (db, dc) = (fb - fa, fc - fa);
-            ((db * ac.1 - dc * ab.1) * per_area, (dc * ab.0 - db * ac.0) * per_area)
+        let plane = |fa: f32, fb: f32, fc: f32| {
+            let (db, dc) = ((fb - fa) * per_area, (fc - fa) * per_area);
+            Plane { at: fa, dx: db * ac_y - dc * ab_y, dy: dc * ab_x - db * ac_x }
         };
-        let near_slope = slope(a.nearness, b.nearness, c.nearness);
-        let mut step_x = [0.0f32; 5];
-        let mut step_y = [0.0f32; 5];
-        for i in 0..5 {
-            (step_x[i], step_y[i]) = slope(a.blend[i], b.blend[i], c.blend[i]);
-        }
-        let edges = [edge(a, b), edge(b, c), edge(c, a)];
-        for y in y0..y1 {
+        let near = plane(a.nearness, b.nearness, c.nearness);
+        let red = plane(a.blend[2], b.blend[2], c.blend[2]);
+        let green = plane(a.blend[3], b.blend[3], c.blend[3]);
+        let blue = plane(a.blend[4], b.blend[4], c.blend[4]);
+        let (u, v) = match texture {
+            Some(_) => (plane(a.blend[0], b.blend[0], c.blend[0]), plane(a.blend[1], b.blend[1], c.blend[1])),
+            None => (Plane::ZERO, Plane::ZERO),
+        };
+        let (e, f, g) = (edge(a, b), edge(b, c), edge(c, a));
+        let mut y = y0;
+        while y < y1 {
             let py = y as f32 + 0.5;
             let (mut left, mut right) = (x0 as f32, x1 as f32);
-            for e in &edges {
-                let x = e.x + e.slope * (py - e.y);
-                left = if e.is_left { left.max(x - 0.5 - SEAM_PX) } else { left };
-                right = if e.is_right { right.min(x - 0.5 + SEAM_PX) } else { right };
+            e.narrow(py, &mut left, &mut right);
+            f.narrow(py, &mut left, &mut right);
+            g.narrow(py, &mut left, &mut right);
+            // `left` and `right` lie within the canvas, as they began there and only came closer.
+            let (from, to) = (pixel_after(left), pixel_after(right.max(0.0)));
+            if from < to {
+                let (dx, dy) = (from as f32 + 0.5 - a.x, py - a.y);
+                let start = y * self.width + from;
+                let end = y * self.width + to;
+                if let (Some(colors), Some(depths)) = (self.colors.get_mut(start..end), self.nearness.get_mut(start..end)) {
+                    let near = (near.value(dx, dy), near.dx);
+                    let rgb = [red.value(dx, dy), green.value(dx, dy), blue.value(dx, dy)];
+                    let rgb_step = [red.dx, green.dx, blue.dx];
+                    match texture {
+                        Some(texture) => {
+                            let uv = [u.value(dx, dy), v.value(dx, dy)];
+                            fill_textured(colors, depths, near, (rgb, rgb_step), (uv, [u.dx, v.dx]), texture);
+                        }
+                        None => fill_plain(colors, depths, near, (rgb, rgb_step)),
+                    }
+                }
             }
-            let from = left.ceil() as usize;
-            let to = (right.floor() + 1.0).max(0.0).min(x1 as f32) as usize;
-            if from >= to {
-                continue;
-            }
-            let (dx, dy) = (from as f32 + 0.5 - a.x, py - a.y);
-            let near = a.nearness + near_slope.0 * dx + near_slope.1 * dy;
-            let mut start = [0.0f32; 5];
-            for i in 0..5 {
-                start[i] = a.blend[i] + step_x[i] * dx + step_y[i] * dy;
-            }
-            let span = y * self.width + from..y * self.width + to;
-            let (Some(colors), Some(depths)) = (self.colors.get_mut(span.clone()), self.nearness.get_mut(span)) else {
-                continue;
-            };
-            match texture {
-                Some(texture) => fill_textured(colors, depths, near, near_slope.0, start, &step_x, texture),
-                None => fill_plain(colors, depths, near, near_slope.0, start, &step_x),
-            }
+            y += 1;
         }
     }
 }
 
+/// The first pixel whose centre is not left of `x`, which is not negative.
+fn pixel_after(x: f32) -> usize {
+    // Truncation rounds down; the sum of a half and just under a half rounds a centre hit up.
+    (x + (0.5 - 1.0 / 4096.0)) as usize
+}
+
+/// A value that changes evenly over a triangle, from its first corner.
+#[derive(Clone, Copy)]
+struct Plane {
+    at: f32,
+    dx: f32,
+    dy: f32,
+}
+
+impl Plane {
+    const ZERO: Self = Self { at: 0.0, dx: 0.0, dy: 0.0 };
+
+    fn value(&self, dx: f32, dy: f32) -> f32 {
+        self.at + self.dx * dx + self.dy * dy
+    }
+}
+
+/// The line through an edge as x over y, and on which side of it the inside lies.
 struct Edge {
     x: f32,
     y: f32,
     slope: f32,
-    is_left: bool,
-    is_right: bool,
+    /// 1 the edge is on the left, -1 on the right, 0 it is level and bounds no row.
+    side: i8,
 }
 
-/// The line through an edge as x over y, and on which side of it the inside lies.
 fn edge(from: &Corner, to: &Corner) -> Edge {
     let dy = to.y - from.y;
-    let flat = dy.abs() < 1e-6;
-    Edge {
-        x: from.x,
-        y: from.y,
-        slope: if flat { 0.0 } else { (to.x - from.x) / dy },
-        is_left: !flat && dy < 0.0,
-        is_right: !flat && dy > 0.0,
+    if dy.abs() < 1e-6 {
+        return Edge { x: from.x, y: from.y, slope: 0.0, side: 0 };
+    }
+    Edge { x: from.x, y: from.y, slope: (to.x - from.x) / dy, side: if dy < 0.0 { 1 } else { -1 } }
+}
+
+impl Edge {
+    fn narrow(&self, y: f32, left: &mut f32, right: &mut f32) {
+        let x = self.x + self.slope * (y - self.y);
+        if self.side > 0 && x - SEAM_PX > *left {
+            *left = x - SEAM_PX;
+        } else if self.side < 0 && x + SEAM_PX < *right {
+            *right = x + SEAM_PX;
+        }
     }
 }
 
@@ -203,51 +235,56 @@ fn pack(r: f32, g: f32, b: f32) -> u32 {
     (u32::from(r as u8) << 16) | (u32::from(g as u8) << 8) | u32::from(b as u8)
 }
 
-fn fill_plain(
-    colors: &mut [u32],
-    depths: &mut [f32],
-    mut near: f32,
-    near_step: f32,
-    at: [f32; 5],
-    step: &[f32; 5],
-) {
-    let [_, _, mut r, mut g, mut b] = at;
-    for (color, depth) in colors.iter_mut().zip(depths) {
-        if near > *depth {
-            *depth = near;
-            *color = pack(r, g, b);
+type Ramp<const N: usize> = ([f32; N], [f32; N]);
+
+fn fill_plain(colors: &mut [u32], depths: &mut [f32], (mut near, near_step): (f32, f32), (rgb, step): Ramp<3>) {
+    let [mut r, mut g, mut b] = rgb;
+    let mut i = 0;
+    while i < colors.len() && i < depths.len() {
+        if near > depths[i] {
+            depths[i] = near;
+            colors[i] = pack(r, g, b);
         }
         near += near_step;
-        r += step[2];
-        g += step[3];
-        b += step[4];
+        r += step[0];
+        g += step[1];
+        b += step[2];
+        i += 1;
     }
 }
 
 fn fill_textured(
     colors: &mut [u32],
     depths: &mut [f32],
-    mut near: f32,
-    near_step: f32,
-    at: [f32; 5],
-    step: &[f32; 5],
+    (mut near, near_step): (f32, f32),
+    (rgb, step): Ramp<3>,
+    (uv, uv_step): Ramp<2>,
     texture: &Texture,
 ) {
-    let [mut u, mut v, mut r, mut g, mut b] = at;
-    for (color, depth) in colors.iter_mut().zip(depths) {
-        if near > *depth {
-            *depth = near;
-            let (x, y) = ((u as usize).min(texture.width - 1), (v as usize).min(texture.height - 1));
-            if let Some(texel) = texture.texels.get(y * texture.width + x) {
-                *color = pack(texel[0] * r, texel[1] * g, texel[2] * b);
+    let [mut r, mut g, mut b] = rgb;
+    let [mut u, mut v] = uv;
+    let (last_x, last_y) = (texture.width - 1, texture.height - 1);
+    let mut i = 0;
+    while i < colors.len() && i < depths.len() {
+        if near > depths[i] {
+            depths[i] = near;
+            let (mut x, mut y) = (u as usize, v as usize);
+            if x > last_x {
+                x = last_x;
             }
+            if y > last_y {
+                y = last_y;
+            }
+            let texel = &texture.texels[y * texture.width + x];
+            colors[i] = pack(texel[0] * r, texel[1] * g, texel[2] * b);
         }
         near += near_step;
-        u += step[0];
-        v += step[1];
-        r += step[2];
-        g += step[3];
-        b += step[4];
+        u += uv_step[0];
+        v += uv_step[1];
+        r += step[0];
+        g += step[1];
+        b += step[2];
+        i += 1;
     }
 }
 
