@@ -7,6 +7,7 @@ mod camera_format;
 mod jpeg;
 mod pixels;
 mod pool;
+pub mod presenter;
 
 use std::time::Duration;
 

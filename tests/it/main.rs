@@ -4,6 +4,7 @@ mod avatar;
 mod layers;
 mod mix;
 mod motion;
+mod presenter;
 mod render;
 mod shaders;
 mod ui;
