@@ -81,6 +81,8 @@ def espeak_viseme(phone):
         return NEXT
     if phone == "" or phone[0] in "_(":
         return "sil"
+    if phone == "a#":  # the reduced vowel of "about"
+        return SCHWA
     bare = phone.strip("',%;|-=").replace("_|", "").replace("#", "").replace("*", "")
     if bare == "":
         return NEXT
