@@ -1,1 +1,3 @@
+//! The omote program: see `omote --help`.
+
 fn main() {}

@@ -1,0 +1,18 @@
+//! Sources of sound: microphones (cpal), WAV files, the presenter's voice. Channels and rates are made plain here.
+//!
+//! Knows nothing of visemes. All cpal calls stay on the thread that owns the device.
+
+use crate::types::{SourceError, Timestamp};
+
+/// Gives mono samples.
+pub trait AudioSource: Send {
+    /// Samples a second; constant for an open source.
+    fn sample_rate_hz(&self) -> u32;
+
+    /// Fills the front of `out` with the next samples, -1..1, without waiting: how many, and when the first one was
+    /// captured. `(0, _)` if none are there yet.
+    ///
+    /// # Errors
+    /// `Ended` after the last sample of a file, `Device` if the device failed.
+    fn read(&mut self, out: &mut [f32]) -> Result<(usize, Timestamp), SourceError>;
+}

@@ -1,0 +1,16 @@
+//! Sources of pictures: cameras (nokhwa), files, the drawn presenter. Pixel formats become RGB here.
+//!
+//! Knows nothing of faces. A device is opened, used and closed on the thread that owns the source.
+
+use std::time::Duration;
+
+use crate::types::{SourceError, VideoFrame};
+
+/// Gives pictures, one after another.
+pub trait FrameSource: Send {
+    /// The next picture; waits for it up to `timeout`.
+    ///
+    /// # Errors
+    /// `Timeout` if none came, `Ended` after the last one of a file, `Device` if the source failed.
+    fn next_frame(&mut self, timeout: Duration) -> Result<VideoFrame, SourceError>;
+}
