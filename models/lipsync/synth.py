@@ -1,4 +1,4 @@
-"""Makes the labelled training speech: python synth.py OUT [--minutes-scale S]
+"""Makes the labelled training speech: python synth.py OUT [--minutes-scale S] [--seed N]
 
 Everything comes from speech synthesisers in package registries, so every phone's time is exact and no recording of a
 person is needed: espeak-ng (13 languages, 42 voice variants), Open JTalk with the Mei voice, flite, festival, and the
@@ -128,8 +128,8 @@ ENGINES = {
 }
 
 
-def make(engine, minutes, out):
-    rng = random.Random(f"{SEED} {engine}")
+def make(engine, minutes, out, seed):
+    rng = random.Random(f"{seed} {engine}")
     unknown, seconds, number = {}, 0.0, 0
     with tempfile.TemporaryDirectory() as folder:
         for wave, rate, rows in ENGINES[engine](rng, pathlib.Path(folder)):
@@ -157,10 +157,11 @@ def main():
     parser.add_argument("out", type=pathlib.Path)
     parser.add_argument("--engines", nargs="*", default=list(ENGINES))
     parser.add_argument("--minutes-scale", type=float, default=1.0)
+    parser.add_argument("--seed", type=int, default=SEED)
     arguments = parser.parse_args()
     arguments.out.mkdir(parents=True, exist_ok=True)
     for engine in arguments.engines:
-        make(engine, MINUTES[engine] * arguments.minutes_scale, arguments.out)
+        make(engine, MINUTES[engine] * arguments.minutes_scale, arguments.out, arguments.seed)
 
 
 if __name__ == "__main__":

@@ -5,15 +5,17 @@ that a slow machine still ends; the committed weights say in visemes.toml how ma
 """
 
 import argparse
+import json
 import pathlib
 import time
 
 import numpy as np
+import onnxruntime
 import torch
 from torch.nn import functional as f
 
 from features import BANDS
-from network import LABEL_DELAY, Hearing, soft_targets, to_onnx
+from network import HIDDEN, LABEL_DELAY, Hearing, soft_targets, to_onnx
 
 SEED = 3
 BATCH, LENGTH = 32, 200
@@ -42,6 +44,22 @@ def batch_of(rng, data, clips, chances, offsets, mean):
             frames[row, :, band : band + width] = mean[band : band + width]
         frames[row] += rng.uniform(-2, 2)
     return torch.from_numpy(frames), torch.from_numpy(classes), torch.from_numpy(speech)
+
+
+def check_stream(network, path, frames):
+    """The exported network, step by step, must give what the trained one gives on the whole clip."""
+    session = onnxruntime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
+    with torch.no_grad():
+        logits, voice, _ = network(torch.from_numpy(frames)[None])
+    state = np.zeros((1, 1, HIDDEN), np.float32)
+    worst = 0.0
+    for i, frame in enumerate(frames):
+        visemes, voiced, state = session.run(["visemes", "voiced", "h1"], {"logmel": frame[None, None], "h0": state})
+        worst = max(worst, np.abs(torch.softmax(logits[0, i], -1).numpy() - visemes[0, 0]).max())
+        worst = max(worst, abs(torch.sigmoid(voice[0, i]).item() - voiced[0, 0, 0]))
+    if worst > 1e-4:
+        raise RuntimeError(f"stream and batch differ by {worst}")
+    print(f"stream and batch differ by at most {worst:.1e}")
 
 
 def main():
@@ -74,7 +92,7 @@ def main():
     print("parameters", sum(p.numel() for p in network.parameters()), flush=True)
     optimiser = torch.optim.AdamW(network.parameters(), lr=PEAK_RATE, weight_decay=WEIGHT_DECAY)
     began, loss_sum = time.monotonic(), 0.0
-    progress = 0.0
+    progress, done = 0.0, 0
     for step in range(arguments.steps):
         # The schedule follows whichever budget is nearer to its end.
         progress = max(progress, step / arguments.steps, (time.monotonic() - began) / 60 / arguments.minutes)
@@ -96,13 +114,16 @@ def main():
         torch.nn.utils.clip_grad_norm_(network.parameters(), 1.0)
         optimiser.step()
         loss_sum += loss.item()
+        done = step + 1
         if step % 100 == 99:
             print(f"step {step + 1} loss {loss_sum / 100:.3f} after {time.monotonic() - began:.0f} s", flush=True)
             loss_sum = 0.0
     network.eval()
     torch.save(network.state_dict(), arguments.out.with_suffix(".pt"))
     to_onnx(network, arguments.out)
-    print(f"{step + 1} steps, {arguments.out}: {arguments.out.stat().st_size} bytes")
+    check_stream(network, arguments.out, data["X"][:400].astype(np.float32))
+    arguments.out.with_suffix(".json").write_text(json.dumps({"steps": done}) + "\n")
+    print(f"{done} steps, {arguments.out}: {arguments.out.stat().st_size} bytes")
 
 
 if __name__ == "__main__":
