@@ -62,7 +62,8 @@ impl Hearing {
 
     /// Takes over gain and gate; takes effect at the next sample, without a break in the stream.
     pub fn configure(&mut self, settings: &AudioSettings) {
-        self.gain = if settings.gain_db.is_finite() { 10f32.powf(settings.gain_db.clamp(-60.0, 60.0) / 20.0) } else { 1.0 };
+        self.gain =
+            if settings.gain_db.is_finite() { 10f32.powf(settings.gain_db.clamp(-60.0, 60.0) / 20.0) } else { 1.0 };
         self.gate_db = if settings.gate_db.is_nan() { f32::NEG_INFINITY } else { settings.gate_db };
     }
 
@@ -103,8 +104,7 @@ impl VisemeModel for Hearing {
             if self.hops <= LABEL_HOPS {
                 continue;
             }
-            let frame =
-                VisemeFrame { weights: answer.visemes, voiced: answer.voiced, level_db: 0.0, laughter: 0.0 };
+            let frame = VisemeFrame { weights: answer.visemes, voiced: answer.voiced, level_db: 0.0, laughter: 0.0 };
             reports.push(self.report(frame, captured_at + span(i + 1)));
         }
         self.next_at = Some(captured_at + span(samples.len()));

@@ -1,5 +1,10 @@
 //! Sound → visemes: the features against the trainer's, the stream against itself, labelled speech, odd sound.
-#![allow(clippy::panic, clippy::print_stdout, clippy::unwrap_used, reason = "clippy sees helpers of tests as library code")]
+#![allow(
+    clippy::panic,
+    clippy::print_stdout,
+    clippy::unwrap_used,
+    reason = "clippy sees helpers of tests as library code"
+)]
 
 use std::path::{Path, PathBuf};
 
