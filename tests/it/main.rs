@@ -8,3 +8,4 @@ mod presenter;
 mod render;
 mod shaders;
 mod ui;
+mod voice;
