@@ -34,6 +34,12 @@ impl<'a> SoundPath<'a> {
         self.conditioner.set_gain_db(gain_db);
     }
 
+    /// Forgets the stream: the next samples come from a device that was opened anew.
+    pub fn reset(&mut self) {
+        self.resampler.reset();
+        self.model.reset();
+    }
+
     /// Takes the next samples, the first captured at `captured_at`; gives the reports that became complete.
     pub fn hear(&mut self, samples: &mut [f32], captured_at: Timestamp) -> &[AudioReport] {
         self.conditioner.process(samples);
