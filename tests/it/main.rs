@@ -1,1 +1,3 @@
 //! The one integration test binary (image tests must flush the GPU before the process ends).
+
+mod face;
