@@ -15,6 +15,7 @@ pub use channels::ChannelPicker;
 pub use condition::Conditioner;
 pub use microphone::{Microphone, MicrophoneHealth, MicrophoneInfo, list_microphones};
 pub use resample::{OUTPUT_RATE_HZ, RateError, Resampler};
+pub mod presenter;
 
 use crate::types::{SourceError, Timestamp};
 
