@@ -41,6 +41,8 @@ pub fn apply_theme(ctx: &Context) {
     visuals.widgets.noninteractive.fg_stroke.color = Color32::from_rgb(206, 206, 212);
     visuals.widgets.inactive.fg_stroke.color = Color32::from_rgb(220, 220, 226);
     ctx.set_visuals(visuals);
+    // Names of devices and avatars come in all scripts: a character no font has is a box, never a failure.
+    ctx.set_missing_glyph_policy(egui::epaint::text::MissingGlyphPolicy::Tofu);
     ctx.all_styles_mut(|style| {
         style.spacing.item_spacing = egui::vec2(8.0, 6.0);
         style.spacing.button_padding = egui::vec2(10.0, 5.0);
