@@ -38,7 +38,7 @@ class Stage:
     seed: int
 
 
-STAGES = [Stage(5000, 5e-3, 1.0, SEED), Stage(900, 1.2e-3, 0.2, SEED + 1)]
+STAGES = [Stage(5000, 5e-3, 1.0, SEED), Stage(300, 1.2e-3, 0.2, SEED + 1)]
 
 
 def batch_of(rng, data, clips, chances, offsets, mean):
