@@ -174,7 +174,7 @@ impl Hearing {
         self.shared.audio.update(|a| {
             *a = AudioTelemetry { source: name, sample_rate_hz, state: AudioState::Silent, ..AudioTelemetry::default() };
         });
-        let mut path = match SoundPath::new(sample_rate_hz, settings.audio.gain_db, model) {
+        let mut path = match SoundPath::new(sample_rate_hz, settings.audio.gain_db) {
             Ok(path) => path,
             Err(error) => return SessionEnd::Failed(SourceError::device(ErrorKind::Setup, error.to_string())),
         };
@@ -207,7 +207,7 @@ impl Hearing {
                     retry.succeed();
                     path.set_gain_db(self.shared.settings.get().audio.gain_db);
                     let heard = samples.get_mut(..count).unwrap_or_default();
-                    self.publish(path.hear(heard, captured_at));
+                    self.publish(path.hear(model, heard, captured_at));
                     if count < samples.len() {
                         std::thread::sleep(POLL);
                     }

@@ -15,8 +15,8 @@ use crate::voice::{VisemeModel, VoiceError};
 
 /// A file that never ends is cut here.
 const MAX_SECS: f64 = 24.0 * 3600.0;
-/// After the last input the avatar comes to rest.
-const TAIL_SECS: f64 = 0.0;
+/// Samples read at once; more than 10 ms at any rate.
+const SAMPLES: usize = 4096;
 
 /// Why a replay ended early.
 #[derive(Debug, thiserror::Error)]
@@ -136,7 +136,7 @@ pub fn run(inputs: Inputs, options: &ReplayOptions, sink: &mut dyn ReplaySink) -
             return Ok(summary);
         }
         reports.bring(now, &mut stage, sink, &mut summary)?;
-        if reports.is_over() && secs > reports.end.as_secs_f64() + TAIL_SECS {
+        if reports.is_over() && secs > reports.end.as_secs_f64() {
             return Ok(summary);
         }
         for (shown, timed) in expressions.iter_mut().zip(&options.expressions) {
@@ -152,5 +152,168 @@ pub fn run(inputs: Inputs, options: &ReplayOptions, sink: &mut dyn ReplaySink) -
         if options.is_realtime {
             std::thread::sleep(Duration::from_secs_f64(secs).saturating_sub(began.elapsed()));
         }
+    }
+}
+
+/// Brings reports to the stage as their time comes.
+struct Reports {
+    source: Source,
+    /// When the last one was.
+    end: Timestamp,
+}
+
+enum Source {
+    Media { video: Option<Eyes>, audio: Option<Ears> },
+    Performance { events: std::vec::IntoIter<PerformanceEvent>, ahead: Option<PerformanceEvent> },
+}
+
+struct Eyes {
+    feed: VideoFeed,
+    model: Box<dyn FaceModel>,
+    is_lost: bool,
+}
+
+struct Ears {
+    feed: SoundFeed,
+    model: Box<dyn VisemeModel>,
+    path: SoundPath,
+    samples: Vec<f32>,
+    is_lost: bool,
+}
+
+impl Reports {
+    fn open(inputs: Inputs, settings: &Settings) -> Result<Self, ReplayError> {
+        let source = match inputs {
+            Inputs::Performance(performance) => {
+                Source::Performance { events: performance.events.into_iter(), ahead: None }
+            }
+            Inputs::Media { video, audio } => {
+                let video = video.map(|(feed, model)| Eyes { feed, model, is_lost: false });
+                let audio = match audio {
+                    Some((feed, model)) => Some(Ears {
+                        path: SoundPath::new(feed.sample_rate_hz(), settings.audio.gain_db)?,
+                        feed,
+                        model,
+                        samples: vec![0.0; SAMPLES],
+                        is_lost: false,
+                    }),
+                    None => None,
+                };
+                Source::Media { video, audio }
+            }
+        };
+        Ok(Self { source, end: Timestamp::ZERO })
+    }
+
+    fn is_over(&self) -> bool {
+        match &self.source {
+            Source::Media { video, audio } => {
+                video.as_ref().is_none_or(|v| v.feed.is_over()) && audio.as_ref().is_none_or(|a| a.feed.is_over())
+            }
+            Source::Performance { events, ahead } => ahead.is_none() && events.len() == 0,
+        }
+    }
+
+    /// Everything that was seen and heard by `now`.
+    fn bring(
+        &mut self,
+        now: Timestamp,
+        stage: &mut Stage,
+        sink: &mut dyn ReplaySink,
+        summary: &mut ReplaySummary,
+    ) -> Result<(), ReplayError> {
+        let mut seen = |report: FaceReport, sink: &mut dyn ReplaySink, stage: &mut Stage| {
+            summary.seen_count += 1;
+            summary.tracked_count += u64::from(report.observation.is_some());
+            sink.seen(&report).map_err(ReplayError::Output)?;
+            stage.see(report);
+            Ok::<_, ReplayError>(())
+        };
+        let mut heard_count = 0;
+        let mut heard = |report: AudioReport, sink: &mut dyn ReplaySink, stage: &mut Stage| {
+            heard_count += 1;
+            sink.heard(&report).map_err(ReplayError::Output)?;
+            stage.hear(report);
+            Ok::<_, ReplayError>(())
+        };
+        let end = &mut self.end;
+        match &mut self.source {
+            Source::Performance { events, ahead } => loop {
+                if ahead.is_none() {
+                    *ahead = events.next();
+                }
+                let Some(event) = ahead.take_if(|e| e.captured_at() <= now) else { break };
+                *end = event.captured_at();
+                match event {
+                    PerformanceEvent::Video(report) => seen(report, sink, stage)?,
+                    PerformanceEvent::Audio(report) => heard(report, sink, stage)?,
+                }
+            },
+            Source::Media { video, audio } => {
+                if let Some(eyes) = video {
+                    while let Some(item) = eyes.feed.due(now)? {
+                        let report = eyes.look(item)?;
+                        let is_lost = eyes.is_lost;
+                        *end = (*end).max(report.captured_at);
+                        seen(report, sink, stage)?;
+                        if is_lost && matches!(eyes.feed, VideoFeed::Stepped { .. }) {
+                            break;
+                        }
+                    }
+                }
+                if let Some(ears) = audio {
+                    while let Some(item) = ears.feed.due(now, &mut ears.samples)? {
+                        match item {
+                            SoundItem::Lost(at, error) => {
+                                ears.is_lost = true;
+                                *end = (*end).max(at);
+                                let state = lost_sound_state(&error);
+                                heard(AudioReport { captured_at: at, state, ..AudioReport::default() }, sink, stage)?;
+                                if matches!(ears.feed, SoundFeed::Stepped { .. }) {
+                                    break;
+                                }
+                            }
+                            SoundItem::Samples(count, at) => {
+                                *end = (*end).max(at);
+                                for report in ears.listen(count, at) {
+                                    heard(*report, sink, stage)?;
+                                }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+        summary.heard_count += heard_count;
+        Ok(())
+    }
+}
+
+impl Eyes {
+    fn look(&mut self, item: VideoItem) -> Result<FaceReport, ReplayError> {
+        match item {
+            VideoItem::Lost(at, error) => {
+                self.is_lost = true;
+                Ok(FaceReport { captured_at: at, state: lost_state(&error), ..FaceReport::default() })
+            }
+            VideoItem::Frame(frame) => {
+                if std::mem::take(&mut self.is_lost) {
+                    // As live: a camera that comes back is opened anew.
+                    self.model.reset();
+                }
+                Ok(self.model.observe(&frame)?)
+            }
+        }
+    }
+}
+
+impl Ears {
+    fn listen(&mut self, count: usize, at: Timestamp) -> &[AudioReport] {
+        if std::mem::take(&mut self.is_lost) {
+            self.path.reset();
+            self.model.reset();
+        }
+        let samples = self.samples.get_mut(..count).unwrap_or_default();
+        self.path.hear(self.model.as_mut(), samples, at)
     }
 }
