@@ -1,5 +1,7 @@
 //! Pictures become face reports: accuracy against MediaPipe on one portrait, states, and broken input.
 
+#![expect(clippy::unwrap_used, clippy::expect_used, reason = "helpers of tests")]
+
 use std::sync::{LazyLock, Mutex, MutexGuard};
 
 use glam::{Mat3, Quat, Vec3};
