@@ -2,6 +2,8 @@
 //!
 //! Knows nothing of visemes. All cpal calls stay on the thread that owns the device.
 
+pub mod presenter;
+
 use crate::types::{SourceError, Timestamp};
 
 /// Gives mono samples.

@@ -2,6 +2,8 @@
 //!
 //! Knows nothing of faces. A device is opened, used and closed on the thread that owns the source.
 
+pub mod presenter;
+
 use std::time::Duration;
 
 use crate::types::{SourceError, VideoFrame};
