@@ -142,6 +142,10 @@ fn the_reasons_for_no_face_are_told() {
     };
     assert_eq!(last_state(&flat(320, 240, 2)), VideoState::Black);
     assert_eq!(last_state(&flat(320, 240, 30)), VideoState::TooDark);
+    // A dark room keeps its shapes.
+    let mut room = flat(320, 240, 5);
+    image::imageops::overlay(&mut room, &flat(100, 200, 12), 40, 40);
+    assert_eq!(last_state(&room), VideoState::TooDark);
     assert_eq!(last_state(&flat(320, 240, 128)), VideoState::FaceLost);
 }
 
