@@ -2,15 +2,25 @@
 //!
 //! Knows nothing of faces. A device is opened, used and closed on the thread that owns the source.
 
+mod avi;
 mod camera;
 mod camera_format;
+mod faulty;
+mod ffmpeg;
+mod files;
+mod folder;
 mod jpeg;
+mod mjpeg;
 mod pixels;
 mod pool;
+mod resize;
+mod y4m;
 
 use std::time::Duration;
 
 pub use camera::{Camera, CameraInfo, CameraMode, list_cameras};
+pub use faulty::FaultyFrames;
+pub use files::{VideoOptions, open_video};
 
 use crate::types::{SourceError, VideoFrame};
 
