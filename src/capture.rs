@@ -32,3 +32,9 @@ pub trait FrameSource: Send {
     /// `Timeout` if none came, `Ended` after the last one of a file, `Device` if the source failed.
     fn next_frame(&mut self, timeout: Duration) -> Result<VideoFrame, SourceError>;
 }
+
+impl<S: FrameSource + ?Sized> FrameSource for Box<S> {
+    fn next_frame(&mut self, timeout: Duration) -> Result<VideoFrame, SourceError> {
+        (**self).next_frame(timeout)
+    }
+}

@@ -18,7 +18,7 @@ use super::files::{corrupt, setup};
 use super::jpeg::SIDE_LIMIT;
 use super::pixels::rgb_len;
 use super::pool::FramePool;
-use crate::sync::{ChildProcess, Worker, last_line, run_for_output};
+use crate::sync::{ChildProcess, Worker, file_url, last_line, run_for_output};
 use crate::types::{ErrorKind, SourceError, Timestamp, VideoFrame};
 
 /// How long ffprobe may take; it reads the whole file once.
@@ -90,13 +90,6 @@ impl FfmpegSource {
             errors,
         })
     }
-}
-
-/// A path as ffmpeg takes it whatever its first letters are.
-pub(crate) fn file_url(path: &Path) -> std::ffi::OsString {
-    let mut url = std::ffi::OsString::from("file:");
-    url.push(path);
-    url
 }
 
 /// ffmpeg did not start.

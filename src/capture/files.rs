@@ -4,7 +4,6 @@
 //! Everything else goes through ffmpeg, if it is installed.
 
 use std::path::Path;
-use std::time::Duration;
 
 use super::avi::AviSource;
 use super::ffmpeg::FfmpegSource;
@@ -13,7 +12,7 @@ use super::mjpeg::MjpegSource;
 use super::resize::Resized;
 use super::y4m::Y4mSource;
 use super::FrameSource;
-use crate::types::{ErrorKind, SourceError, VideoFrame};
+use crate::types::{ErrorKind, SourceError};
 
 /// How a file is read.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -95,16 +94,12 @@ pub(super) fn setup(path: &Path, why: &str) -> SourceError {
     SourceError::device(ErrorKind::Setup, format!("the video {why}: {}", path.display()))
 }
 
-/// A source of nothing, for players that ask again after the end.
-impl FrameSource for Box<dyn FrameSource> {
-    fn next_frame(&mut self, timeout: Duration) -> Result<VideoFrame, SourceError> {
-        (**self).next_frame(timeout)
-    }
-}
-
 #[cfg(test)]
 pub(super) mod tests {
+    use std::time::Duration;
+
     use super::*;
+    use crate::types::VideoFrame;
 
     /// All frames of a source; panics on anything but frames and the end.
     pub(in crate::capture) fn all_frames(mut source: impl FrameSource) -> Vec<VideoFrame> {
