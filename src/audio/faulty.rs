@@ -142,7 +142,9 @@ mod tests {
     #[test]
     fn faults_begin_and_end_at_their_sample() {
         let (muted, _) = run("audio=muted@1.0..2.5");
-        assert!(muted.iter().enumerate().all(|(i, v)| *v == Some(if (8_000..20_000).contains(&i) { 0.0 } else { 1.0 })));
+        assert!(
+            muted.iter().enumerate().all(|(i, v)| *v == Some(if (8_000..20_000).contains(&i) { 0.0 } else { 1.0 }))
+        );
         for kind in ["stalled", "disconnected"] {
             let (heard, errors) = run(&format!("audio={kind}@1.0..2.5"));
             assert!(heard.iter().enumerate().all(|(i, v)| v.is_none() == (8_000..20_000).contains(&i)), "{kind}");

@@ -24,9 +24,7 @@ pub fn open_audio(path: &Path) -> Result<Box<dyn AudioSource>, SourceError> {
         return Ok(Box::new(WavSource::open(path)?));
     }
     let sound = decode(path, "the sound file", "give a WAV file")?;
-    sound.ok_or_else(|| {
-        SourceError::device(ErrorKind::Corrupt, format!("the file holds no sound: {}", path.display()))
-    })
+    sound.ok_or_else(|| SourceError::device(ErrorKind::Corrupt, format!("the file holds no sound: {}", path.display())))
 }
 
 /// The sound track of a video, aligned with its pictures; `None` if it has none, as folders of pictures, `.y4m` and

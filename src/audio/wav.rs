@@ -203,7 +203,8 @@ pub(super) mod tests {
                 let tone = |i: usize| (i as f32 * 0.1).sin() * 0.5;
                 // The voice is on the last channel, a whisper of it on the others.
                 let last = usize::from(channels) - 1;
-                let samples = (0..500).flat_map(|i| (0..=last).map(move |c| tone(i) * if c == last { 1.0 } else { 0.2 }));
+                let samples =
+                    (0..500).flat_map(|i| (0..=last).map(move |c| tone(i) * if c == last { 1.0 } else { 0.2 }));
                 let bytes = wav(spec(channels, 44_100, bits, format), samples);
                 let source = open(&bytes).expect("open");
                 assert_eq!((source.channel(), source.sample_rate_hz()), (last, 44_100));

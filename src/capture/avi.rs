@@ -193,18 +193,26 @@ mod tests {
     }
 
     fn avi(codec: &[u8; 4]) -> Vec<u8> {
-        let header = list(b"LIST", b"hdrl", &[
-            chunk(b"avih", &[0; 56]),
-            stream(b"auds", &[1, 0, 0, 0], 48_000, 1),
-            stream(b"vids", codec, 30_000, 1001),
-        ]);
-        let movie = list(b"LIST", b"movi", &[
-            chunk(b"01dc", &sample_jpeg(32, 16, 10)),
-            chunk(b"00wb", &[7; 31]),
-            chunk(b"01dc", &[]),
-            chunk(b"01dc", b"damaged"),
-            list(b"LIST", b"rec ", &[chunk(b"01dc", &sample_jpeg(32, 16, 50))]),
-        ]);
+        let header = list(
+            b"LIST",
+            b"hdrl",
+            &[
+                chunk(b"avih", &[0; 56]),
+                stream(b"auds", &[1, 0, 0, 0], 48_000, 1),
+                stream(b"vids", codec, 30_000, 1001),
+            ],
+        );
+        let movie = list(
+            b"LIST",
+            b"movi",
+            &[
+                chunk(b"01dc", &sample_jpeg(32, 16, 10)),
+                chunk(b"00wb", &[7; 31]),
+                chunk(b"01dc", &[]),
+                chunk(b"01dc", b"damaged"),
+                list(b"LIST", b"rec ", &[chunk(b"01dc", &sample_jpeg(32, 16, 50))]),
+            ],
+        );
         list(b"RIFF", b"AVI ", &[header, movie, chunk(b"idx1", &[0; 16])])
     }
 

@@ -156,9 +156,7 @@ fn read_ppm(reader: &mut impl BufRead, pool: &mut FramePool) -> Result<Option<Pi
         }
         words.extend(String::from_utf8_lossy(&line).split_whitespace().map(str::to_owned));
     }
-    let side = |i: usize| {
-        words.get(i).and_then(|w| w.parse::<u32>().ok()).filter(|s| (1..=SIDE_LIMIT).contains(s))
-    };
+    let side = |i: usize| words.get(i).and_then(|w| w.parse::<u32>().ok()).filter(|s| (1..=SIDE_LIMIT).contains(s));
     let (Some("P6"), Some("255"), Some(width), Some(height)) =
         (words.first().map(String::as_str), words.get(3).map(String::as_str), side(1), side(2))
     else {

@@ -5,13 +5,13 @@
 
 use std::path::Path;
 
+use super::FrameSource;
 use super::avi::AviSource;
 use super::ffmpeg::FfmpegSource;
 use super::folder::FolderSource;
 use super::mjpeg::MjpegSource;
 use super::resize::Resized;
 use super::y4m::Y4mSource;
-use super::FrameSource;
 use crate::types::{ErrorKind, SourceError};
 
 /// How a file is read.
@@ -71,9 +71,8 @@ fn kind_of(path: &Path) -> Result<Kind, SourceError> {
     let mut file = std::fs::File::open(path).map_err(missing)?;
     let count = std::io::Read::read(&mut file, &mut head).map_err(missing)?;
     let head = head.get(..count).unwrap_or_default();
-    let is_named_picture = path.extension().is_some_and(|e| {
-        ["jpg", "jpeg", "jpe"].iter().any(|x| e.eq_ignore_ascii_case(x))
-    });
+    let is_named_picture =
+        path.extension().is_some_and(|e| ["jpg", "jpeg", "jpe"].iter().any(|x| e.eq_ignore_ascii_case(x)));
     Ok(match head {
         [b'Y', b'U', b'V', b'4', b'M', b'P', b'E', b'G', b'2', ..] => Kind::Y4m,
         [0xff, 0xd8, 0xff, ..] if !is_named_picture => Kind::Mjpeg,

@@ -35,9 +35,8 @@ impl FolderSource {
             let entries = std::fs::read_dir(path).map_err(|e| setup(path, &format!("folder cannot be read ({e})")))?;
             for entry in entries.flatten().take(PICTURE_LIMIT) {
                 let name = entry.path();
-                let is_picture = name
-                    .extension()
-                    .is_some_and(|e| ["png", "jpg", "jpeg"].iter().any(|x| e.eq_ignore_ascii_case(x)));
+                let is_picture =
+                    name.extension().is_some_and(|e| ["png", "jpg", "jpeg"].iter().any(|x| e.eq_ignore_ascii_case(x)));
                 if is_picture {
                     pictures.push(name);
                 }

@@ -1,1 +1,4 @@
 //! The one integration test binary (image tests must flush the GPU before the process ends).
+
+mod alloc;
+mod devices;
