@@ -10,6 +10,7 @@ mod faulty;
 mod files;
 mod microphone;
 mod plain;
+pub mod presenter;
 mod resample;
 mod wav;
 

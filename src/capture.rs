@@ -13,6 +13,7 @@ mod jpeg;
 mod mjpeg;
 mod pixels;
 mod pool;
+pub mod presenter;
 mod resize;
 mod y4m;
 

@@ -45,7 +45,7 @@ impl FolderSource {
         if pictures.is_empty() {
             return Err(setup(path, "folder holds no PNG or JPEG pictures"));
         }
-        pictures.sort_by(|a, b| natural_key(a).cmp(&natural_key(b)));
+        pictures.sort_by_cached_key(|path| natural_key(path));
         Ok(Self { pictures: pictures.into_iter(), fps, seq: 0 })
     }
 }
