@@ -12,9 +12,7 @@ use std::time::Duration;
 
 use crossbeam_channel::{Sender, bounded};
 use nokhwa::NokhwaError;
-use nokhwa::utils::{
-    ApiBackend, CameraFormat, CameraIndex, FrameFormat, RequestedFormat, RequestedFormatType,
-};
+use nokhwa::utils::{ApiBackend, CameraFormat, CameraIndex, FrameFormat, RequestedFormat, RequestedFormatType};
 
 use super::FrameSource;
 use super::camera_format::{READABLE, Wanted, ranked};
@@ -185,8 +183,7 @@ fn devices() -> Result<Vec<Device>, SourceError> {
 /// On Linux one camera has several nodes; those after its first carry metadata.
 fn is_side_node(index: &CameraIndex) -> bool {
     let Ok(number) = index.as_index() else { return false };
-    std::fs::read_to_string(format!("/sys/class/video4linux/video{number}/index"))
-        .is_ok_and(|text| text.trim() != "0")
+    std::fs::read_to_string(format!("/sys/class/video4linux/video{number}/index")).is_ok_and(|text| text.trim() != "0")
 }
 
 /// What lives on the inner thread.
@@ -228,7 +225,6 @@ impl Inner {
         let mut jpeg = JpegReader::default();
         let mut seq = 0;
         let mut not_yet = 0;
-        guarded(|| camera.open_stream().map_err(|e| explain(&e)))?;
         while !stop.is_set() {
             let format = camera.camera_format();
             // The panic is caught here and not further out, so that no drop that panics, too, runs while unwinding.
@@ -322,7 +318,8 @@ fn open_by_name(name: &str, wanted: Wanted) -> Result<(nokhwa::Camera, CameraMod
             }
         }
     }
-    Err(worst.unwrap_or_else(|| gone(format!("the camera {name:?} is not connected; plug it in or choose another one"))))
+    Err(worst
+        .unwrap_or_else(|| gone(format!("the camera {name:?} is not connected; plug it in or choose another one"))))
 }
 
 /// macOS asks the user once; elsewhere this is always granted.
@@ -351,6 +348,8 @@ fn open_device(device: &Device, wanted: Wanted) -> Result<(nokhwa::Camera, Camer
             break;
         }
     }
+    // A device may be opened while another program streams from it; only this tells.
+    camera.open_stream().map_err(|e| explain(&e))?;
     let format = camera.camera_format();
     let mode = CameraMode {
         name: device.name.clone(),
