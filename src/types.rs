@@ -9,6 +9,7 @@ mod arkit;
 mod bones;
 mod error;
 mod face;
+mod fault;
 mod mouth;
 mod params;
 mod pose;
@@ -22,6 +23,7 @@ pub use error::{ErrorKind, SourceError};
 pub use face::{
     Brows, FaceObservation, FaceReport, FaceState, Gaze, HeadPose, Lids, MouthRatios, Trust, VideoHints, VideoState,
 };
+pub use fault::{AudioFault, Fault, FaultKind, Faults, ParseFaultError, VideoFault};
 pub use mouth::{MouthShape, VOWEL_COUNT, Vowel};
 pub use params::{PARAM_COUNT, Param, ParamGroup, ParameterSet};
 pub use pose::{AvatarPose, BodyPose};
