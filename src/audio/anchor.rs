@@ -59,7 +59,12 @@ impl ClockAnchor {
         self.last_secs = now;
         let difference = target - current;
         // An earlier callback than any before proves that the others were late.
+<<<<<<< HEAD
         let corrected = if (0.0..=JUMP_SECS).contains(&difference) { current + difference.min(step) } else { target };
+=======
+        let corrected =
+            if difference < 0.0 || difference > JUMP_SECS { target } else { current + difference.min(step) };
+>>>>>>> render
         self.origin_secs = Some(corrected);
     }
 

@@ -340,7 +340,8 @@ impl Painter {
 
 fn hash(a: u64, b: u64) -> u64 {
     // The mixing step of SplitMix64 (Steele, Lea and Flood 2014).
-    let mut z = a.wrapping_mul(0x9E37_79B9_7F4A_7C15).wrapping_add(b.wrapping_mul(0xD1B5_4A32_D192_ED03)).wrapping_add(1);
+    let mut z =
+        a.wrapping_mul(0x9E37_79B9_7F4A_7C15).wrapping_add(b.wrapping_mul(0xD1B5_4A32_D192_ED03)).wrapping_add(1);
     z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
     z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
     z ^ (z >> 31)
