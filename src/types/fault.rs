@@ -221,8 +221,10 @@ mod tests {
 
     #[test]
     fn a_fault_holds_from_its_start_up_to_its_end() {
-        let faults: Faults =
-            ["audio=muted@1..2", "video=dark@1..3", "video=black@2..3"].map(|t| t.parse().expect("fault")).into_iter().collect();
+        let faults: Faults = ["audio=muted@1..2", "video=dark@1..3", "video=black@2..3"]
+            .map(|t| t.parse().expect("fault"))
+            .into_iter()
+            .collect();
         let at = Timestamp::from_secs_f64;
         assert_eq!(faults.audio_at(at(0.999)), None);
         assert_eq!(faults.audio_at(at(1.0)), Some(AudioFault::Muted));
