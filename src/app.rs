@@ -1,1 +1,97 @@
-//! (to be written)
+//! The program: command line, the two windows, settings on disk. Owns the engine.
+
+mod cli;
+mod control;
+mod live;
+mod shell;
+mod telemetry_file;
+
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, anyhow};
+use clap::Parser;
+use winit::event_loop::EventLoop;
+
+use crate::engine::Sources;
+use crate::settings::{Settings, SettingsFile};
+
+pub use cli::{AppArgs, Cli, Command};
+
+/// The whole program; returns what the process exits with.
+pub fn run() -> ExitCode {
+    let began = Instant::now();
+    let cli = Cli::parse();
+    let result = match cli.command {
+        None if cli.app.headless.is_some() => Err(anyhow!("not built yet")),
+        None => run_windows(&cli.app, began),
+        Some(_) => Err(anyhow!("not built yet")),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            tracing::error!("{error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// The app with its two windows.
+fn run_windows(args: &AppArgs, began: Instant) -> anyhow::Result<()> {
+    let mut notices = Vec::new();
+    let (file, mut settings) = load_settings(args, &mut notices);
+    args.apply(&mut settings).map_err(|error| anyhow!(error))?;
+    let sources = if args.demo { Sources::Demo } else { Sources::Devices };
+    let telemetry_file = match &args.telemetry {
+        Some(path) => Some(
+            telemetry_file::TelemetryFile::create(path, began)
+                .with_context(|| format!("the telemetry file cannot be written: {}", path.display()))?,
+        ),
+        None => None,
+    };
+    let exit_after = args.exit_after.and_then(|secs| Duration::try_from_secs_f64(secs).ok());
+
+    let event_loop = EventLoop::<eframe::UserEvent>::with_user_event().build().context(
+        "no window can be opened: omote needs a desktop session (or use `omote --demo --headless DIR`)",
+    )?;
+    let session = shell::SharedSession::default();
+    let viewport = egui::ViewportBuilder::default()
+        .with_title("omote")
+        .with_app_id("omote")
+        .with_inner_size([1060.0, 720.0])
+        .with_min_inner_size([640.0, 420.0]);
+    let options = eframe::NativeOptions { viewport, ..eframe::NativeOptions::default() };
+    let (control_session, control_settings) = (session.clone(), settings.clone());
+    let eframe = eframe::create_native(
+        "omote",
+        options,
+        Box::new(move |cc| {
+            Ok(Box::new(control::Control::new(
+                &cc.egui_ctx,
+                control_session,
+                control::Start { settings: control_settings, file, notices, telemetry_file, exit_after },
+            )))
+        }),
+        &event_loop,
+    );
+    let mut shell = shell::Shell { eframe, session, output: None, start: Some((settings, sources)) };
+    event_loop.run_app(&mut shell).context("the window system failed")
+}
+
+/// The settings file and what it holds; what is wrong with it becomes a notice.
+fn load_settings(args: &AppArgs, notices: &mut Vec<String>) -> (Option<SettingsFile>, Settings) {
+    let file = args.settings.as_ref().map(SettingsFile::at).or_else(SettingsFile::in_config_folder);
+    let Some(mut file) = file else {
+        notices.push("This system names no folder for settings: they hold until omote ends. --settings names a file.".into());
+        return (None, Settings::default());
+    };
+    let (settings, mut warnings) = file.load();
+    notices.append(&mut warnings);
+    if args.reset_settings {
+        if let Err(error) = file.save(&Settings::default()) {
+            notices.push(error.to_string());
+        }
+        return (Some(file), Settings::default());
+    }
+    (Some(file), settings)
+}

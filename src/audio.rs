@@ -2,6 +2,19 @@
 //!
 //! Knows nothing of visemes. All cpal calls stay on the thread that owns the device.
 
+mod anchor;
+mod callback;
+mod channels;
+mod condition;
+mod microphone;
+mod resample;
+
+pub use anchor::ClockAnchor;
+pub use callback::{AudioCallback, CallbackState, StreamFault};
+pub use channels::ChannelPicker;
+pub use condition::Conditioner;
+pub use microphone::{Microphone, MicrophoneHealth, MicrophoneInfo, list_microphones};
+pub use resample::{OUTPUT_RATE_HZ, RateError, Resampler};
 pub mod presenter;
 
 use crate::types::{SourceError, Timestamp};

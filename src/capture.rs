@@ -2,9 +2,16 @@
 //!
 //! Knows nothing of faces. A device is opened, used and closed on the thread that owns the source.
 
+mod camera;
+mod camera_format;
+mod jpeg;
+mod pixels;
+mod pool;
 pub mod presenter;
 
 use std::time::Duration;
+
+pub use camera::{Camera, CameraInfo, CameraMode, list_cameras};
 
 use crate::types::{SourceError, VideoFrame};
 

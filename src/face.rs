@@ -1,6 +1,30 @@
 //! A picture becomes a [`FaceReport`]: detector, landmarks, blendshapes, head pose, ratios.
 //!
 //! Knows nothing of cameras (`capture`) or voices. Sides are the person's; pictures are unflipped.
+//!
+//! The way of a frame: `watch` looks at the picture as such (dark, black, frozen); `detector` finds a face while none
+//! is followed; `roi` and `crop` cut it out level and square; `mesh` puts 478 landmarks on it, whose box is the next
+//! frame's region; `blendshapes` weighs 52 expressions; `head` fits position and rotation; `features` measures mouth,
+//! lids, brows and gaze in the head's own space; `smoothing` calms them. `tracker` is all of it in order.
+//!
+//! Spaces: frame (pixels, x right, y down), region (0..1 over a rotated rectangle of the frame), camera and head
+//! (centimetres, see `head`). The networks are described in `models/face`.
+
+mod blendshapes;
+mod crop;
+mod detector;
+mod features;
+mod head;
+mod mesh;
+mod network;
+mod picture;
+mod prelu;
+mod roi;
+mod smoothing;
+mod tracker;
+mod watch;
+
+pub use tracker::{FaceOptions, FaceTracker};
 
 use crate::types::{ErrorKind, FaceReport, VideoFrame};
 
@@ -40,4 +64,9 @@ pub trait FaceModel: Send {
 
     /// Forgets the face that was followed.
     fn reset(&mut self);
+}
+
+/// The logistic function; 0..1 even for huge arguments.
+fn sigmoid(logit: f32) -> f32 {
+    1.0 / (1.0 + (-logit.clamp(-80.0, 80.0)).exp())
 }

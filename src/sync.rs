@@ -1,13 +1,16 @@
-//! What threads share: a one-slot channel for video and reports, a wait-free ring for samples, stoppable threads.
+//! What threads share: a one-slot channel for video and reports, a wait-free ring for samples, stoppable
+//! threads, the session's clock, child processes.
 
 mod clock;
 mod latest;
+mod process;
 mod pace;
 mod ring;
 mod worker;
 
 pub use clock::SessionClock;
 pub use latest::{LatestReader, LatestWriter, latest};
+pub use process::{ChildProcess, ProcessOutput, last_line, run_for_output};
 pub use pace::{Pace, StepClock};
 pub use ring::{RingReader, RingWriter, ring};
-pub use worker::{StopFlag, Worker};
+pub use worker::{Ending, StopFlag, Worker};

@@ -1,8 +1,36 @@
-//! Sound becomes visemes: 16 kHz mono → log-mel → a small streaming network.
+//! Sound becomes visemes: 16 kHz mono → log-mel → a small streaming network → [`AudioReport`] every 10 ms.
 //!
-//! Knows nothing of devices (`audio`) or faces.
+//! ```text
+//! samples ─▶ LogMel (80 Hz high-pass, 25 ms window, 10 ms hop, 40 bands) ─▶ Network (GRU) ─▶ weights, voiced ─┐
+//!    └─────▶ Monitor (level, clipping, exact zeros, noise floor) ─▶ state, hints ──────────────────────────────┴▶ report
+//! ```
+//!
+//! Knows nothing of devices (`audio`) or faces, and shapes no mouth: smoothing and vowels are `mix`'s.
+//! Runs on the `voice` thread; starts no thread and reads no clock. Everything after construction is deterministic.
+//!
+//! **Time.** The network may hear 30 ms past the sound that it names, and the sound lies in the middle of a 25 ms
+//! window. A report's `captured_at` is the time of that sound, so it lies [`LABEL_LAG`] (42.5 ms) before the newest
+//! sample that went into it. The first three steps of a stream describe nothing and give no report.
+//! `state` and `hints` are those of the newest sample: a dead microphone is worth knowing early.
+//!
+//! **Laughter** is not classified yet: the network has no such output, and `VisemeFrame::laughter` is always 0.
 
-use crate::types::{AudioReport, Timestamp};
+mod features;
+mod hearing;
+mod monitor;
+mod network;
+
+use crate::types::{AudioReport, ErrorKind, Timestamp};
+
+pub use features::{BANDS, LogMel};
+pub use hearing::{Hearing, LABEL_LAG};
+pub use network::{Answer, Network};
+
+/// Samples per second that every part of this module works at.
+pub const SAMPLE_RATE_HZ: u32 = 16_000;
+
+/// Samples from one report to the next: 10 ms.
+pub const HOP: usize = 160;
 
 /// Classifies a stream of sound.
 pub trait VisemeModel: Send {
@@ -12,4 +40,21 @@ pub trait VisemeModel: Send {
 
     /// Forgets the stream: the next samples do not follow the last ones.
     fn reset(&mut self);
+}
+
+/// Why there is no viseme model.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum VoiceError {
+    /// The model file does not fit or cannot be run.
+    #[error("the viseme model cannot be used ({0}); install omote anew")]
+    Model(String),
+}
+
+impl VoiceError {
+    /// What to do about it.
+    pub fn kind(&self) -> ErrorKind {
+        match self {
+            Self::Model(_) => ErrorKind::Setup,
+        }
+    }
 }

@@ -500,8 +500,31 @@ pub struct LookAt {
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[expect(missing_docs, reason = "the names are VRM's own")]
 pub enum ColliderShape {
-    Sphere { offset: Vec3, radius: f32 },
-    Capsule { offset: Vec3, tail: Vec3, radius: f32 },
+    Sphere {
+        offset: Vec3,
+        radius: f32,
+    },
+    Capsule {
+        offset: Vec3,
+        tail: Vec3,
+        radius: f32,
+    },
+    /// Keeps things inside.
+    InsideSphere {
+        offset: Vec3,
+        radius: f32,
+    },
+    /// Keeps things inside.
+    InsideCapsule {
+        offset: Vec3,
+        tail: Vec3,
+        radius: f32,
+    },
+    /// Keeps things on the side that `normal` (unit length) points to.
+    Plane {
+        offset: Vec3,
+        normal: Vec3,
+    },
 }
 
 /// A collider of spring bones.
@@ -629,5 +652,24 @@ impl AvatarModel {
     /// The expression of a preset.
     pub fn preset(&self, preset: Preset) -> Option<usize> {
         self.expressions.iter().position(|e| e.preset == Some(preset))
+    }
+}
+
+impl AvatarModel {
+    /// Morph weights before any expression: 0 where an expression plays the morph, else as authored.
+    pub fn base_morph_weights(&self) -> Vec<f32> {
+        let mut weights = vec![0.0; self.morph_count];
+        for mesh in &self.meshes {
+            let slots = weights.iter_mut().skip(mesh.morph_offset);
+            slots.zip(&mesh.morph_weights).for_each(|(slot, authored)| *slot = *authored);
+        }
+        if self.format != AvatarFormat::Gltf {
+            for bind in self.expressions.iter().flat_map(|e| &e.binds.morphs) {
+                if let Some(weight) = weights.get_mut(bind.morph) {
+                    *weight = 0.0;
+                }
+            }
+        }
+        weights
     }
 }

@@ -34,10 +34,10 @@ pub struct PosedAvatar {
 }
 
 impl PosedAvatar {
-    /// The rest pose as authored: morphs at 0, bones at rest, no time passed.
+    /// The rest pose as authored: no expression, bones at rest, no time passed.
     pub fn rest(model: &AvatarModel) -> Self {
         let mut posed = Self {
-            morph_weights: vec![0.0; model.morph_count],
+            morph_weights: model.base_morph_weights(),
             joint_matrices: vec![Mat4::IDENTITY; model.joint_count],
             materials: model.materials.iter().map(MaterialState::authored).collect(),
             time_secs: 0.0,

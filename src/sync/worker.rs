@@ -33,6 +33,15 @@ impl StopFlag {
     }
 }
 
+/// What became of a thread that was asked to end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// It has ended.
+    Joined,
+    /// It sits in a call that does not return; it ends by itself if the call ever does.
+    LeftBehind,
+}
+
 /// A running thread. Dropping it asks the thread to end and waits for it, for a while: one that sits in a driver call
 /// that never returns is left behind and reported.
 #[derive(Debug)]
@@ -68,6 +77,30 @@ impl Worker {
         self.thread.as_ref().is_none_or(JoinHandle::is_finished)
     }
 
+    /// Asks the thread to end and waits for it for `patience`: for threads in a driver call that may never return.
+    /// The caller counts and reports those that are left behind.
+    pub fn end(mut self, patience: Duration) -> Ending {
+        self.patience = patience;
+        self.join_or_leave()
+    }
+
+    fn join_or_leave(&mut self) -> Ending {
+        self.stop.set();
+        let Some(thread) = self.thread.take() else { return Ending::Joined };
+        let until = Instant::now() + self.patience;
+        while !thread.is_finished() {
+            if Instant::now() >= until {
+                tracing::warn!("the {} thread does not answer and is left behind", self.name);
+                return Ending::LeftBehind;
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        if thread.join().is_err() {
+            tracing::error!("the {} thread panicked", self.name);
+        }
+        Ending::Joined
+    }
+
     /// Asks the thread to end and leaves it to itself: for threads in a driver call that may never return.
     pub fn detach(mut self) {
         self.stop.set();
@@ -77,19 +110,7 @@ impl Worker {
 
 impl Drop for Worker {
     fn drop(&mut self) {
-        self.stop.set();
-        let Some(thread) = self.thread.take() else { return };
-        let until = Instant::now() + self.patience;
-        while !thread.is_finished() {
-            if Instant::now() >= until {
-                tracing::warn!("the {} thread does not answer and is left behind", self.name);
-                return;
-            }
-            std::thread::sleep(Duration::from_millis(1));
-        }
-        if thread.join().is_err() {
-            tracing::error!("the {} thread panicked", self.name);
-        }
+        self.join_or_leave();
     }
 }
 

@@ -64,6 +64,8 @@ params! {
     MouthClosed: Mouth, "mouthClosed", 0.0, 1.0;
     /// Smile of the tracked mouth.
     MouthSmile: Mouth, "mouthSmile", 0.0, 1.0;
+    /// Whose the mouth is: 0 the expression's, 1 lip-sync's (an expression's own mouth shape counts `1 - lipSync`).
+    LipSync: Mouth, "lipSync", 0.0, 1.0;
     /// Left eye closed.
     BlinkLeft: Blink, "blinkLeft", 0.0, 1.0;
     /// Right eye closed.

@@ -1,0 +1,54 @@
+//! Samples of any source become reports: gain and DC removal, 16 kHz, classifier. The same live and in replay.
+
+use crate::audio::{Conditioner, RateError, Resampler};
+use crate::types::{AudioReport, Timestamp};
+use crate::voice::VisemeModel;
+
+/// What lies between an [`AudioSource`](crate::audio::AudioSource) and the mixer.
+#[derive(Debug)]
+pub struct SoundPath {
+    conditioner: Conditioner,
+    resampler: Resampler,
+    resampled: Vec<f32>,
+    reports: Vec<AudioReport>,
+}
+
+impl SoundPath {
+    /// A path for a source of this rate.
+    ///
+    /// # Errors
+    /// If no microphone has such a rate.
+    pub fn new(sample_rate_hz: u32, gain_db: f32) -> Result<Self, RateError> {
+        Ok(Self {
+            conditioner: Conditioner::new(sample_rate_hz, gain_db),
+            resampler: Resampler::new(sample_rate_hz)?,
+            resampled: Vec::with_capacity(8192),
+            reports: Vec::with_capacity(64),
+        })
+    }
+
+    /// Gain before the classifier, dB.
+    pub fn set_gain_db(&mut self, gain_db: f32) {
+        self.conditioner.set_gain_db(gain_db);
+    }
+
+    /// Forgets the stream: the next samples come from a device that was opened anew. The model has its own reset.
+    pub fn reset(&mut self) {
+        self.resampler.reset();
+    }
+
+    /// Takes the next samples, the first captured at `captured_at`; gives the reports that became complete.
+    pub fn hear(
+        &mut self,
+        model: &mut dyn VisemeModel,
+        samples: &mut [f32],
+        captured_at: Timestamp,
+    ) -> &[AudioReport] {
+        self.conditioner.process(samples);
+        self.resampled.clear();
+        let at = self.resampler.push(samples, captured_at, &mut self.resampled);
+        self.reports.clear();
+        model.classify(&self.resampled, at, &mut self.reports);
+        &self.reports
+    }
+}

@@ -1,0 +1,55 @@
+//! Audio, video or mix: the switch streamers reach for when a microphone dies.
+
+use egui::{Button, RichText, Slider, Ui, vec2};
+
+use super::{ControlState, theme};
+use crate::settings::{LipsyncMode, MixStyle, VideoMouthStyle};
+
+pub(super) fn lipsync_ui(ui: &mut Ui, state: &mut ControlState<'_>) {
+    theme::group_ui(ui, "Lip-sync", |ui| {
+        let lipsync = &mut state.settings.lipsync;
+        ui.horizontal(|ui| {
+            let gaps = ui.spacing().item_spacing.x * (LipsyncMode::ALL.len() - 1) as f32;
+            let width = (ui.available_width() - gaps) / LipsyncMode::ALL.len() as f32;
+            for mode in LipsyncMode::ALL {
+                let (label, help) = match mode {
+                    LipsyncMode::Audio => ("Audio", "The microphone moves the mouth"),
+                    LipsyncMode::Video => ("Video", "The camera moves the mouth"),
+                    LipsyncMode::Mix => ("Mix", "Both: if one is lost, the other goes on"),
+                };
+                let button = Button::new(RichText::new(label).size(15.0)).selected(lipsync.mode == mode);
+                if ui.add_sized(vec2(width, 32.0), button).on_hover_text(help).clicked() {
+                    lipsync.mode = mode;
+                }
+            }
+        });
+        share_ui(ui, state);
+        let lipsync = &mut state.settings.lipsync;
+        ui.collapsing("Lip-sync details", |ui| {
+            ui.add(Slider::new(&mut lipsync.sensitivity, 0.2..=3.0).text("Sensitivity"));
+            ui.add(Slider::new(&mut lipsync.smoothing, 0.0..=1.0).text("Smoothing"));
+            let mut offset_ms = lipsync.offset_secs * 1000.0;
+            if ui.add(Slider::new(&mut offset_ms, -250.0..=250.0).text("Sound later, ms").fixed_decimals(0)).changed() {
+                lipsync.offset_secs = offset_ms / 1000.0;
+            }
+            ui.horizontal(|ui| {
+                ui.label("Video style");
+                ui.selectable_value(&mut lipsync.video_style, VideoMouthStyle::Smooth, "Smooth");
+                ui.selectable_value(&mut lipsync.video_style, VideoMouthStyle::Snap, "Snap");
+            });
+            ui.horizontal(|ui| {
+                ui.label("Mix");
+                ui.selectable_value(&mut lipsync.mix_style, MixStyle::Opening, "Opening");
+                ui.selectable_value(&mut lipsync.mix_style, MixStyle::PerViseme, "Per viseme");
+            });
+            ui.checkbox(&mut lipsync.camera_veto, "A mouth seen closed stays closed");
+        });
+    });
+}
+
+/// Where the mouth comes from right now.
+fn share_ui(ui: &mut Ui, state: &ControlState<'_>) {
+    let mouth = &state.telemetry.stage.mouth;
+    let text = format!("mouth {:>3.0} % open · {:>3.0} % from sound", mouth.open * 100.0, mouth.audio_share * 100.0);
+    ui.label(RichText::new(text).color(theme::DIM).monospace().size(12.0));
+}

@@ -1,0 +1,130 @@
+//! Camera and microphone: which one, and how it is doing.
+
+use egui::{ComboBox, Slider, Ui};
+
+use super::meter::level_meter_ui;
+use super::words::{self, Mood};
+use super::{ControlState, UiAction, theme};
+use crate::engine::{Command, Sources};
+use crate::settings::CalibrationSettings;
+
+pub(super) fn sources_ui(ui: &mut Ui, state: &mut ControlState<'_>) {
+    theme::group_ui(ui, "Camera and microphone", |ui| {
+        camera_ui(ui, state);
+        ui.add_space(4.0);
+        microphone_ui(ui, state);
+        ui.add_space(4.0);
+        running_ui(ui, state);
+        ui.collapsing("Tracking details", |ui| tracking_ui(ui, state));
+    });
+}
+
+fn camera_ui(ui: &mut Ui, state: &mut ControlState<'_>) {
+    let telemetry = state.telemetry;
+    let video = &mut state.settings.video;
+    ui.checkbox(&mut video.enabled, "Camera");
+    picker_ui(ui, "Camera picker", &mut video.camera, "First camera", &telemetry.devices.cameras, state.actions);
+    if !telemetry.is_running || !video.enabled {
+        theme::message_ui(ui, theme::DIM, "off");
+        return;
+    }
+    let (mood, text) = words::video_state(telemetry.video.state);
+    state_ui(ui, mood, text, words::video_hints(telemetry.video.hints));
+}
+
+fn microphone_ui(ui: &mut Ui, state: &mut ControlState<'_>) {
+    let telemetry = state.telemetry;
+    let audio = &mut state.settings.audio;
+    ui.checkbox(&mut audio.enabled, "Microphone");
+    let names = &telemetry.devices.microphones;
+    picker_ui(ui, "Microphone picker", &mut audio.microphone, "System default", names, state.actions);
+    level_meter_ui(ui, telemetry.audio.level_db, audio.gate_db);
+    if !telemetry.is_running || !audio.enabled {
+        theme::message_ui(ui, theme::DIM, "off");
+        return;
+    }
+    let (mood, text) = words::audio_state(telemetry.audio.state);
+    state_ui(ui, mood, text, words::audio_hints(telemetry.audio.hints));
+}
+
+fn running_ui(ui: &mut Ui, state: &mut ControlState<'_>) {
+    ui.horizontal(|ui| {
+        let telemetry = state.telemetry;
+        if telemetry.is_running {
+            if ui.button("Stop").on_hover_text("Close camera and microphone; the avatar idles").clicked() {
+                state.commands.push(Command::SetSources(Sources::Stopped));
+            }
+        } else if ui.button("Start").on_hover_text("Open camera and microphone").clicked() {
+            state.commands.push(Command::SetSources(Sources::Devices));
+        }
+        let neutral = egui::Button::new("Set neutral pose");
+        let help = "Sit as you like to sit, look at the screen, and press: this is straight ahead from now on";
+        if ui.add_enabled(telemetry.video.raw_head.is_some(), neutral).on_hover_text(help).clicked()
+            && let Some(head) = telemetry.video.raw_head
+        {
+            let position = telemetry.video.raw_position.unwrap_or_default();
+            state.settings.calibration = CalibrationSettings {
+                neutral_head_deg: [head.yaw, head.pitch, head.roll].map(f32::to_degrees),
+                neutral_position_m: position.to_array(),
+            };
+        }
+        if !telemetry.is_demo && ui.button("Demo").on_hover_text("Let the drawn presenter drive the avatar").clicked() {
+            state.commands.push(Command::SetSources(Sources::Demo));
+        }
+    });
+}
+
+fn tracking_ui(ui: &mut Ui, state: &mut ControlState<'_>) {
+    let motion = &mut state.settings.motion;
+    ui.add(Slider::new(&mut motion.head_strength, 0.0..=2.0).text("Head turns"));
+    ui.add(Slider::new(&mut motion.position_strength, 0.0..=2.0).text("Head moves"));
+    ui.add(Slider::new(&mut motion.body_follow, 0.0..=1.0).text("Body follows"));
+    ui.add(Slider::new(&mut motion.gaze_strength, 0.0..=2.0).text("Gaze"));
+    ui.add(Slider::new(&mut motion.smile_strength, 0.0..=1.0).text("Smile"));
+    ui.add(Slider::new(&mut motion.idle_strength, 0.0..=2.0).text("Idle"));
+    ui.checkbox(&mut motion.link_eyes, "Both eyes blink together");
+    ui.checkbox(&mut motion.saccades, "Small eye movements");
+    ui.checkbox(&mut motion.behaviour_blinks, "Blinks at turns and pauses");
+    let audio = &mut state.settings.audio;
+    ui.add(Slider::new(&mut audio.gain_db, -30.0..=30.0).text("Gain, dB"));
+    ui.add(Slider::new(&mut audio.gate_db, -90.0..=-10.0).text("Gate, dB"));
+}
+
+/// A drop-down of device names; an empty choice means "take what there is".
+fn picker_ui(ui: &mut Ui, label: &str, chosen: &mut String, any: &str, names: &[String], actions: &mut Vec<UiAction>) {
+    let shown = if chosen.is_empty() { any } else { chosen.as_str() };
+    let width = ui.available_width();
+    let combo = ComboBox::from_id_salt(label).width(width).truncate().selected_text(shown.to_owned());
+    let response = combo.show_ui(ui, |ui| {
+        ui.selectable_value(chosen, String::new(), any);
+        for name in names {
+            ui.selectable_value(chosen, name.clone(), name);
+        }
+        if !chosen.is_empty() && !names.contains(chosen) {
+            let missing = chosen.clone();
+            ui.selectable_value(chosen, missing.clone(), format!("{missing} (not connected)"));
+        }
+    });
+    response.response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::ComboBox, true, label));
+    if response.response.clicked() {
+        actions.push(UiAction::RefreshDevices);
+    }
+}
+
+fn state_ui(ui: &mut Ui, mood: Mood, text: &str, hints: impl Iterator<Item = &'static str>) {
+    let color = mood_color(mood);
+    let mut line = text.to_owned();
+    for hint in hints {
+        line.push_str(" · ");
+        line.push_str(hint);
+    }
+    theme::message_ui(ui, color, &line);
+}
+
+pub(super) fn mood_color(mood: Mood) -> egui::Color32 {
+    match mood {
+        Mood::Good => theme::GOOD,
+        Mood::Degraded => theme::WARN,
+        Mood::Lost => theme::BAD,
+    }
+}

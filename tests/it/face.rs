@@ -1,0 +1,258 @@
+//! Pictures become face reports: accuracy against MediaPipe on one portrait, states, and broken input.
+
+use std::sync::{LazyLock, Mutex, MutexGuard};
+
+use glam::{Mat3, Quat, Vec3};
+use omote::face::{FaceError, FaceModel, FaceOptions, FaceTracker};
+use omote::types::{ARKIT_NAMES, FaceReport, Timestamp, VideoFrame, VideoState};
+
+const RAW: FaceOptions = FaceOptions { smoothing: false, fov_deg: 63.0 };
+
+/// Loading takes a second in a test build, so all tests share one tracker.
+fn tracker(options: FaceOptions) -> MutexGuard<'static, FaceTracker> {
+    static TRACKER: LazyLock<Mutex<FaceTracker>> = LazyLock::new(|| Mutex::new(FaceTracker::load(RAW).unwrap()));
+    let mut tracker = TRACKER.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    tracker.reset();
+    tracker.set_options(options);
+    tracker
+}
+
+fn astronaut() -> image::RgbImage {
+    image::open("tests/data/face/astronaut.png").unwrap().to_rgb8()
+}
+
+fn frame(picture: &image::RgbImage, secs: f64) -> VideoFrame {
+    VideoFrame {
+        captured_at: Timestamp::from_secs_f64(secs),
+        seq: (secs * 1000.0) as u64,
+        width: picture.width(),
+        height: picture.height(),
+        rgb: picture.as_raw().as_slice().into(),
+    }
+}
+
+fn flat(width: u32, height: u32, level: u8) -> image::RgbImage {
+    image::RgbImage::from_pixel(width, height, image::Rgb([level; 3]))
+}
+
+/// The same picture with one pixel changed, as a live camera's noise would.
+fn noisy(picture: &image::RgbImage, seed: u32) -> image::RgbImage {
+    let mut picture = picture.clone();
+    let (x, y) = (seed % picture.width(), seed / picture.width() % picture.height());
+    picture.get_pixel_mut(x, y).0[0] ^= 1;
+    picture
+}
+
+/// What MediaPipe 0.10.14 says about the portrait.
+struct Reference {
+    landmarks_px: Vec<Vec3>,
+    blendshapes: Vec<f32>,
+    rotation: Quat,
+    position_m: Vec3,
+}
+
+fn reference() -> Reference {
+    let text = std::fs::read_to_string("tests/data/face/astronaut.mediapipe.json").unwrap();
+    let json: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let number = |value: &serde_json::Value| value.as_f64().unwrap() as f32;
+    let (width, height) = (number(&json["width"]), number(&json["height"]));
+    let landmarks = json["landmarks_normalized"].as_array().unwrap();
+    let landmarks_px = landmarks
+        .iter()
+        .map(|p| Vec3::new(number(&p[0]) * width, number(&p[1]) * height, number(&p[2]) * width))
+        .collect();
+    let blendshapes = ARKIT_NAMES.iter().map(|name| number(&json["blendshapes"][name])).collect();
+    let column = |j: usize| Vec3::from_array([0, 1, 2].map(|i| number(&json["matrix_cm"][i][j])));
+    let rotation = Quat::from_mat3(&Mat3::from_cols(column(0), column(1), column(2)));
+    let position_m = column(3) * Vec3::new(0.01, 0.01, -0.01);
+    Reference { landmarks_px, blendshapes, rotation, position_m }
+}
+
+#[test]
+fn the_portrait_is_seen_as_mediapipe_sees_it() {
+    let report = tracker(RAW).observe(&frame(&astronaut(), 0.0)).unwrap();
+    assert_eq!(report.state, VideoState::Tracked);
+    let seen = report.observation.unwrap();
+    let reference = reference();
+
+    assert_eq!(seen.landmarks_px.len(), reference.landmarks_px.len());
+    let errors: Vec<f32> = seen
+        .landmarks_px
+        .iter()
+        .zip(&reference.landmarks_px)
+        .map(|(seen, expected)| seen.truncate().distance(expected.truncate()))
+        .collect();
+    let mean = errors.iter().sum::<f32>() / errors.len() as f32;
+    let worst = errors.iter().copied().fold(0.0, f32::max);
+    println!("landmarks: mean {mean:.3} px, worst {worst:.3} px");
+    assert!(mean < 0.2 && worst < 1.0, "landmarks: mean {mean} px, worst {worst} px");
+
+    let errors: Vec<f32> = seen.blendshapes.iter().zip(&reference.blendshapes).map(|(a, b)| (a - b).abs()).collect();
+    let mean = errors.iter().sum::<f32>() / errors.len() as f32;
+    let worst = errors.iter().copied().fold(0.0, f32::max);
+    println!("blendshapes: mean {mean:.4}, worst {worst:.4}");
+    assert!(mean <= 0.01 && worst <= 0.04, "blendshapes: mean {mean}, worst {worst}");
+
+    // MediaPipe takes depth along the camera's axis; for a face off the middle that turns the head (`face::head`).
+    // What both must agree on is where the face points as seen along the line of sight, roughly: 18° off the axis here.
+    let angle_deg = seen.head.to_quat().angle_between(reference.rotation).to_degrees();
+    let distance_m = seen.position.distance(reference.position_m);
+    println!("head: {angle_deg:.2}° and {distance_m:.3} m from MediaPipe's");
+    assert!(angle_deg < 15.0 && distance_m < 0.02, "head {angle_deg}° and {distance_m} m away");
+}
+
+/// Ten frames of a live picture at 30 a second, from `start` on.
+fn watch(tracker: &mut FaceTracker, picture: &image::RgbImage, start: f64) -> Vec<FaceReport> {
+    (0..10)
+        .map(|i| {
+            let secs = start + f64::from(i) / 30.0;
+            tracker.observe(&frame(&noisy(picture, (secs * 997.0) as u32), secs)).unwrap()
+        })
+        .collect()
+}
+
+#[test]
+fn a_face_is_lost_at_once_and_found_again_within_a_tenth_of_a_second() {
+    let (portrait, wall) = (astronaut(), flat(512, 512, 120));
+    let mut tracker = tracker(FaceOptions::default());
+    for report in watch(&mut tracker, &portrait, 0.0) {
+        assert_eq!(report.state, VideoState::Tracked);
+        let observation = report.observation.unwrap();
+        assert!(observation.confidence > 0.9 && observation.landmarks_px.len() == 478);
+        assert_eq!(report.hints.names().count(), 0, "{:?}", report.hints);
+    }
+    for report in watch(&mut tracker, &wall, 1.0) {
+        assert_eq!(report.state, VideoState::FaceLost);
+        assert!(report.observation.is_none());
+    }
+    let found = watch(&mut tracker, &portrait, 2.0).iter().position(|report| report.observation.is_some()).unwrap();
+    assert!(found <= 3, "found after {found} frames");
+}
+
+#[test]
+fn the_reasons_for_no_face_are_told() {
+    let last_state = |picture: &image::RgbImage| {
+        let reports = watch(&mut tracker(RAW), picture, 0.0);
+        let last = reports.last().unwrap();
+        assert!(last.observation.is_none());
+        last.state
+    };
+    assert_eq!(last_state(&flat(320, 240, 2)), VideoState::Black);
+    assert_eq!(last_state(&flat(320, 240, 30)), VideoState::TooDark);
+    assert_eq!(last_state(&flat(320, 240, 128)), VideoState::FaceLost);
+}
+
+#[test]
+fn a_frozen_picture_is_told_within_half_a_second_and_over_at_the_next_change() {
+    let portrait = astronaut();
+    let mut tracker = tracker(RAW);
+    let mut secs = 0.0;
+    let said = loop {
+        let report = tracker.observe(&frame(&portrait, secs)).unwrap();
+        assert!(secs < 1.0, "never said");
+        if report.state == VideoState::Frozen {
+            assert!(report.observation.is_none());
+            break secs;
+        }
+        assert_eq!(report.state, VideoState::Tracked);
+        secs += 1.0 / 30.0;
+    };
+    assert!((0.39..=0.5).contains(&said), "{said}");
+    let report = tracker.observe(&frame(&noisy(&portrait, 7), said + 0.03)).unwrap();
+    assert_eq!(report.state, VideoState::Tracked);
+}
+
+#[test]
+fn far_and_cut_off_faces_are_hinted_at() {
+    let portrait = astronaut();
+    let small = image::imageops::resize(&portrait, 150, 150, image::imageops::FilterType::Triangle);
+    let report = tracker(RAW).observe(&frame(&small, 0.0)).unwrap();
+    assert!(report.observation.is_some() && report.hints.far && !report.hints.at_edge);
+    // Without the left cheek.
+    let cut = image::imageops::crop_imm(&portrait, 0, 0, 258, 512).to_image();
+    let report = tracker(RAW).observe(&frame(&cut, 0.0)).unwrap();
+    assert!(report.observation.is_some() && report.hints.at_edge);
+}
+
+#[test]
+fn the_same_frames_give_the_same_bits_whatever_came_before() {
+    let run = || {
+        let mut reports = watch(&mut tracker(FaceOptions::default()), &astronaut(), 0.0);
+        for report in &mut reports {
+            report.seq = 0;
+        }
+        reports
+    };
+    let first = run();
+    watch(&mut tracker(RAW), &flat(100, 80, 99), 3.0);
+    assert!(first == run(), "two runs differ");
+}
+
+#[test]
+fn uneven_and_backward_times_are_survived() {
+    let portrait = astronaut();
+    let mut tracker = tracker(FaceOptions::default());
+    for (i, secs) in [5.0, 5.001, 5.2, 5.2, 9.0, 1.0, 1.03, 0.0, 1e9].into_iter().enumerate() {
+        let report = tracker.observe(&frame(&noisy(&portrait, i as u32), secs)).unwrap();
+        let observation = report.observation.expect("the face is there in all of them");
+        let head = observation.head;
+        assert!([head.yaw, head.pitch, head.roll].iter().all(|v| v.is_finite()) && observation.position.is_finite());
+    }
+}
+
+#[test]
+fn broken_frames_are_errors_and_odd_ones_are_not() {
+    let mut tracker = tracker(RAW);
+    for (width, height) in [(1, 1), (2, 1), (1, 300), (7, 3), (33, 129), (641, 2)] {
+        let report = tracker.observe(&frame(&flat(width, height, 128), 0.0)).unwrap();
+        assert_eq!(report.state, VideoState::FaceLost, "{width}×{height}");
+    }
+    let good = frame(&flat(8, 8, 128), 0.0);
+    let broken = [
+        VideoFrame { width: 9, ..good.clone() },
+        VideoFrame { height: 7, ..good.clone() },
+        VideoFrame { width: 0, height: 0, rgb: [].into(), ..good.clone() },
+        VideoFrame { width: u32::MAX, height: u32::MAX, ..good },
+    ];
+    for frame in broken {
+        assert!(matches!(tracker.observe(&frame), Err(FaceError::Frame(_))));
+    }
+    assert_eq!(watch(&mut tracker, &astronaut(), 1.0)[9].state, VideoState::Tracked, "works after errors");
+}
+
+/// Clips of people who talk; needs `OMOTE_TEST_DATA` and ffmpeg.
+#[test]
+#[ignore = "needs OMOTE_TEST_DATA"]
+fn clips_of_people_are_followed() {
+    let Ok(folder) = std::env::var("OMOTE_TEST_DATA") else {
+        println!("skipped: OMOTE_TEST_DATA is not set");
+        return;
+    };
+    for (clip, width, height, fps, least) in [
+        ("grid_bbaf2n.mpg", 360, 288, 25.0, 1.0),
+        ("grid_brbk7n.mpg", 360, 288, 25.0, 1.0),
+        ("grid_id2_vcd_swwp2s.mpg", 360, 288, 25.0, 1.0),
+        ("grid_lbax4n.mpg", 360, 288, 25.0, 1.0),
+        ("intel_head-pose-face-detection-female.gif", 480, 270, 12.0, 0.95),
+        ("pyfeat_single_face.mp4", 640, 360, 30.0, 1.0),
+        ("pyfeat_no_face.mp4", 640, 360, 30.0, 0.0),
+    ] {
+        let output = std::process::Command::new("ffmpeg")
+            .args(["-v", "error", "-i", &format!("{folder}/media/clips/{clip}")])
+            .args(["-s", &format!("{width}x{height}"), "-pix_fmt", "rgb24", "-f", "rawvideo", "-"])
+            .output()
+            .expect("ffmpeg runs");
+        let mut tracker = tracker(FaceOptions::default());
+        let (mut tracked, mut count) = (0, 0);
+        for (i, rgb) in output.stdout.chunks_exact((width * height * 3) as usize).enumerate() {
+            let captured_at = Timestamp::from_secs_f64(i as f64 / fps);
+            let frame = VideoFrame { captured_at, seq: i as u64, width, height, rgb: rgb.into() };
+            tracked += i32::from(tracker.observe(&frame).unwrap().state == VideoState::Tracked);
+            count += 1;
+        }
+        let share = f64::from(tracked) / f64::from(count.max(1));
+        println!("{clip}: {tracked} of {count} frames");
+        assert!(count > 10 && share >= least, "{clip}: {tracked} of {count}");
+        assert!(least > 0.0 || tracked == 0, "{clip} shows no face");
+    }
+}

@@ -1,0 +1,154 @@
+//! The control window without a display: clicks by label, and what they change.
+
+use egui_kittest::Harness;
+use egui_kittest::kittest::Queryable;
+use omote::engine::{Command, DeviceLists, Sources, Telemetry, Transparency};
+use omote::settings::{Background, LipsyncMode, Settings};
+use omote::types::{AudioState, HeadPose, VideoState};
+use omote::ui::{ControlState, Preview, UiAction, apply_theme, control_ui};
+
+/// All that a window of the app holds.
+struct Window {
+    settings: Settings,
+    telemetry: Telemetry,
+    notices: Vec<String>,
+    commands: Vec<Command>,
+    actions: Vec<UiAction>,
+}
+
+fn window(telemetry: Telemetry) -> Harness<'static, Window> {
+    let state = Window {
+        settings: Settings::default(),
+        telemetry,
+        notices: Vec::new(),
+        commands: Vec::new(),
+        actions: Vec::new(),
+    };
+    let mut harness = Harness::builder().with_size([1000.0, 1100.0]).build_ui_state(
+        |ui, window: &mut Window| {
+            let mut state = ControlState {
+                settings: &mut window.settings,
+                telemetry: &window.telemetry,
+                preview: Preview::default(),
+                is_output_shown: true,
+                notices: &mut window.notices,
+                commands: &mut window.commands,
+                actions: &mut window.actions,
+            };
+            control_ui(ui, &mut state);
+        },
+        state,
+    );
+    apply_theme(&harness.ctx);
+    harness.run();
+    harness
+}
+
+fn running() -> Telemetry {
+    let mut telemetry = Telemetry { is_running: true, ..Telemetry::default() };
+    telemetry.devices = DeviceLists {
+        cameras: vec!["Front camera".into(), "Capture card".into()],
+        microphones: vec!["Desk microphone".into(), "Headset".into()],
+        is_known: true,
+    };
+    telemetry.video.source = "Front camera".into();
+    telemetry.video.state = VideoState::Tracked;
+    telemetry.audio.source = "Desk microphone".into();
+    telemetry.audio.state = AudioState::Live;
+    telemetry.audio.level_db = -20.0;
+    telemetry
+}
+
+#[test]
+fn lip_sync_is_switched_with_one_click() {
+    let mut harness = window(running());
+    for (label, mode) in [("Audio", LipsyncMode::Audio), ("Video", LipsyncMode::Video), ("Mix", LipsyncMode::Mix)] {
+        harness.get_by_label(label).click();
+        harness.run();
+        assert_eq!(harness.state().settings.lipsync.mode, mode);
+    }
+}
+
+#[test]
+fn cameras_and_microphones_are_picked_from_the_lists() {
+    let mut harness = window(running());
+    harness.get_by_label("Camera picker").click();
+    harness.run();
+    harness.get_by_label("Capture card").click();
+    harness.run();
+    assert_eq!(harness.state().settings.video.camera, "Capture card");
+    harness.get_by_label("Microphone picker").click();
+    harness.run();
+    harness.get_by_label("Headset").click();
+    harness.run();
+    assert_eq!(harness.state().settings.audio.microphone, "Headset");
+    assert!(harness.state().actions.contains(&UiAction::RefreshDevices));
+}
+
+#[test]
+fn background_mirror_and_output_are_switched() {
+    let mut harness = window(running());
+    harness.get_by_label("Colour").click();
+    harness.run();
+    assert_eq!(harness.state().settings.output.background, Background::CHROMA_GREEN);
+    harness.get_by_label("Transparent").click();
+    harness.run();
+    assert_eq!(harness.state().settings.output.background, Background::Transparent);
+    harness.get_by_label("Mirror").click();
+    harness.get_by_label("Output window").click();
+    harness.get_by_label("30").click();
+    harness.run();
+    assert!(!harness.state().settings.view.mirror);
+    assert_eq!(harness.state().settings.output.fps, 30);
+    assert_eq!(harness.state().actions, [UiAction::ShowOutput(false)]);
+}
+
+#[test]
+fn without_devices_the_demo_and_a_retry_are_offered() {
+    let mut telemetry = Telemetry { is_running: true, ..Telemetry::default() };
+    telemetry.video.message = Some("no camera is plugged in".into());
+    let mut harness = window(telemetry);
+    assert!(harness.query_by_label_contains("No camera and no microphone").is_some());
+    assert!(harness.query_by_label_contains("no camera is plugged in").is_some());
+    harness.get_by_label("Try again").click();
+    harness.run();
+    harness.get_by_label("Play the demo").click();
+    harness.run();
+    assert_eq!(harness.state().commands, [Command::Retry, Command::SetSources(Sources::Demo)]);
+}
+
+#[test]
+fn stop_start_and_neutral_pose_do_what_they_say() {
+    let mut telemetry = running();
+    telemetry.video.raw_head = Some(HeadPose { yaw: 0.1, pitch: -0.2, roll: 0.0 });
+    let mut harness = window(telemetry);
+    harness.get_by_label("Set neutral pose").click();
+    harness.run();
+    let neutral = harness.state().settings.calibration.neutral_head_deg;
+    assert!((neutral[0] - 5.73).abs() < 0.01 && (neutral[1] + 11.46).abs() < 0.01, "{neutral:?}");
+    harness.get_by_label("Stop").click();
+    harness.run();
+    harness.state_mut().telemetry.is_running = false;
+    harness.run();
+    harness.get_by_label("Start").click();
+    harness.run();
+    let commands = &harness.state().commands;
+    assert_eq!(*commands, [Command::SetSources(Sources::Stopped), Command::SetSources(Sources::Devices)]);
+}
+
+#[test]
+fn every_state_is_told_in_words() {
+    let mut telemetry = running();
+    telemetry.audio.state = AudioState::Muted;
+    telemetry.video.state = VideoState::TooDark;
+    telemetry.picture.transparency = Transparency::Unavailable;
+    let mut harness = window(telemetry);
+    assert!(harness.query_all_by_label_contains("muted: check the switch").next().is_some());
+    assert!(harness.query_all_by_label_contains("too dark to see a face").next().is_some());
+    assert!(harness.query_by_label_contains("Chroma Key filter").is_some());
+    harness.state_mut().notices.push("the settings cannot be saved".into());
+    harness.run();
+    harness.get_by_label("Dismiss").click();
+    harness.run();
+    assert!(harness.state().notices.is_empty());
+}
