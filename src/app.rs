@@ -51,9 +51,9 @@ fn run_windows(args: &AppArgs, began: Instant) -> anyhow::Result<()> {
     };
     let exit_after = args.exit_after.and_then(|secs| Duration::try_from_secs_f64(secs).ok());
 
-    let event_loop = EventLoop::<eframe::UserEvent>::with_user_event().build().context(
-        "no window can be opened: omote needs a desktop session (or use `omote --demo --headless DIR`)",
-    )?;
+    let event_loop = EventLoop::<eframe::UserEvent>::with_user_event()
+        .build()
+        .context("no window can be opened: omote needs a desktop session (or use `omote --demo --headless DIR`)")?;
     let session = shell::SharedSession::default();
     let viewport = egui::ViewportBuilder::default()
         .with_title("omote")
@@ -82,7 +82,9 @@ fn run_windows(args: &AppArgs, began: Instant) -> anyhow::Result<()> {
 fn load_settings(args: &AppArgs, notices: &mut Vec<String>) -> (Option<SettingsFile>, Settings) {
     let file = args.settings.as_ref().map(SettingsFile::at).or_else(SettingsFile::in_config_folder);
     let Some(mut file) = file else {
-        notices.push("This system names no folder for settings: they hold until omote ends. --settings names a file.".into());
+        notices.push(
+            "This system names no folder for settings: they hold until omote ends. --settings names a file.".into(),
+        );
         return (None, Settings::default());
     };
     let (settings, mut warnings) = file.load();

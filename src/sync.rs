@@ -3,14 +3,14 @@
 
 mod clock;
 mod latest;
-mod process;
 mod pace;
+mod process;
 mod ring;
 mod worker;
 
 pub use clock::SessionClock;
 pub use latest::{LatestReader, LatestWriter, latest};
-pub use process::{ChildProcess, ProcessOutput, last_line, run_for_output};
 pub use pace::{Pace, StepClock};
+pub use process::{ChildProcess, ProcessOutput, last_line, run_for_output};
 pub use ring::{RingReader, RingWriter, ring};
 pub use worker::{Ending, StopFlag, Worker};

@@ -59,7 +59,8 @@ impl ClockAnchor {
         self.last_secs = now;
         let difference = target - current;
         // An earlier callback than any before proves that the others were late.
-        let corrected = if difference < 0.0 || difference > JUMP_SECS { target } else { current + difference.min(step) };
+        let corrected =
+            if difference < 0.0 || difference > JUMP_SECS { target } else { current + difference.min(step) };
         self.origin_secs = Some(corrected);
     }
 

@@ -124,7 +124,8 @@ mod tests {
     #[test]
     fn channels_out_of_phase_do_not_cancel() {
         let mut picker = ChannelPicker::new(2, RATE);
-        let peak = (0..4800).map(|i| picker.pick(|c| if c == 0 { tone(i) } else { -tone(i) }).abs()).fold(0.0, f32::max);
+        let peak =
+            (0..4800).map(|i| picker.pick(|c| if c == 0 { tone(i) } else { -tone(i) }).abs()).fold(0.0, f32::max);
         assert!(peak > 0.29);
     }
 

@@ -259,7 +259,18 @@ struct Device {
 
 /// Names of devices that ALSA makes up from its plugins; no microphone stands behind them.
 const ALSA_JUNK: [&str; 12] = [
-    "null", "speex", "speexrate", "samplerate", "lavrate", "jack", "oss", "upmix", "vdownmix", "usbstream", "pulse", "pipewire",
+    "null",
+    "speex",
+    "speexrate",
+    "samplerate",
+    "lavrate",
+    "jack",
+    "oss",
+    "upmix",
+    "vdownmix",
+    "usbstream",
+    "pulse",
+    "pipewire",
 ];
 
 fn devices() -> Result<Vec<Device>, SourceError> {
@@ -276,7 +287,8 @@ fn devices() -> Result<Vec<Device>, SourceError> {
                 continue;
             }
             let is_monitor = id.id().ends_with(".monitor");
-            let same = found.iter().filter(|d| d.info.name == name || d.info.name.starts_with(&format!("{name} ("))).count();
+            let same =
+                found.iter().filter(|d| d.info.name == name || d.info.name.starts_with(&format!("{name} ("))).count();
             let name = if same > 0 { format!("{name} ({})", same + 1) } else { name };
             found.push(Device { info: MicrophoneInfo { name, is_default, is_monitor }, device });
         }

@@ -67,18 +67,7 @@ impl Resampler {
         let phases = up.min(PHASE_LIMIT);
         let taps = if is_passthrough { Vec::new() } else { design(input_rate_hz, half, phases) };
         let history = vec![0.0; half];
-        Ok(Self {
-            input_rate_hz,
-            up,
-            down,
-            half,
-            taps,
-            phases,
-            history,
-            history_first: 0,
-            next_output: 0,
-            taken: 0,
-        })
+        Ok(Self { input_rate_hz, up, down, half, taps, phases, history, history_first: 0, next_output: 0, taken: 0 })
     }
 
     /// How long an input sample waits before the output at its moment can be made.
@@ -256,8 +245,8 @@ mod tests {
         for rate in [44_100, 48_000, 96_000] {
             for hz in [8_100.0, 9_000.0, 12_000.0, 15_000.0, 20_000.0] {
                 let out = resample(rate, &tone(rate, hz, 0.15));
-                let power: f64 =
-                    out[100..out.len() - 100].iter().map(|v| f64::from(*v).powi(2)).sum::<f64>() / (out.len() - 200) as f64;
+                let power: f64 = out[100..out.len() - 100].iter().map(|v| f64::from(*v).powi(2)).sum::<f64>()
+                    / (out.len() - 200) as f64;
                 let db = 10.0 * (power / 0.125).log10();
                 assert!(db < -60.0, "{rate} Hz in: a tone at {hz} Hz leaves {db:.1} dB");
             }

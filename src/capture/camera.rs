@@ -12,9 +12,7 @@ use std::time::Duration;
 
 use crossbeam_channel::{Sender, bounded};
 use nokhwa::NokhwaError;
-use nokhwa::utils::{
-    ApiBackend, CameraFormat, CameraIndex, FrameFormat, RequestedFormat, RequestedFormatType,
-};
+use nokhwa::utils::{ApiBackend, CameraFormat, CameraIndex, FrameFormat, RequestedFormat, RequestedFormatType};
 
 use super::FrameSource;
 use super::camera_format::{READABLE, Wanted, ranked};
@@ -185,8 +183,7 @@ fn devices() -> Result<Vec<Device>, SourceError> {
 /// On Linux one camera has several nodes; those after its first carry metadata.
 fn is_side_node(index: &CameraIndex) -> bool {
     let Ok(number) = index.as_index() else { return false };
-    std::fs::read_to_string(format!("/sys/class/video4linux/video{number}/index"))
-        .is_ok_and(|text| text.trim() != "0")
+    std::fs::read_to_string(format!("/sys/class/video4linux/video{number}/index")).is_ok_and(|text| text.trim() != "0")
 }
 
 /// What lives on the inner thread.
@@ -322,7 +319,8 @@ fn open_by_name(name: &str, wanted: Wanted) -> Result<(nokhwa::Camera, CameraMod
             }
         }
     }
-    Err(worst.unwrap_or_else(|| gone(format!("the camera {name:?} is not connected; plug it in or choose another one"))))
+    Err(worst
+        .unwrap_or_else(|| gone(format!("the camera {name:?} is not connected; plug it in or choose another one"))))
 }
 
 /// macOS asks the user once; elsewhere this is always granted.

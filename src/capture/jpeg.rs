@@ -122,7 +122,8 @@ fn decode(picture: &[u8], pool: &mut FramePool) -> Result<(u32, u32, Arc<[u8]>),
         .set_max_height(SIDE_LIMIT as usize)
         .jpeg_set_out_colorspace(ColorSpace::RGB);
     let mut decoder = JpegDecoder::new_with_options(ZCursor::new(picture), options);
-    let broken = |error: zune_jpeg::errors::DecodeErrors| JpegError::Decode(format!("{error:?}").chars().take(120).collect());
+    let broken =
+        |error: zune_jpeg::errors::DecodeErrors| JpegError::Decode(format!("{error:?}").chars().take(120).collect());
     decoder.decode_headers().map_err(broken)?;
     let info = decoder.info().ok_or(JpegError::Markers)?;
     let (width, height) = (u32::from(info.width), u32::from(info.height));

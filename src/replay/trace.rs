@@ -72,9 +72,7 @@ impl<'a> TraceLine<'a> {
                 age: Some(tidy(frame.now.secs_after(report.captured_at) as f32)),
                 ..VideoRecord::of(report)
             }),
-            audio: frame
-                .heard
-                .map(|report| AudioRecord { state: face.audio.name().into(), ..AudioRecord::of(report) }),
+            audio: frame.heard.map(|report| AudioRecord { state: face.audio.name().into(), ..AudioRecord::of(report) }),
             mouth: MouthTrace {
                 mode: mode.name(),
                 audio_share: tidy(mouth.audio_share),

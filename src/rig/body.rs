@@ -103,7 +103,8 @@ impl Body {
         self.turn(Bone::RightShoulder, Quat::from_rotation_z(-breath * BREATH_SHOULDER_RAD));
 
         // The face stays where the head turn puts it: the neck takes the lean of the breath back.
-        let head = Quat::from_rotation_x(lean) * angles(get(Param::HeadYaw), get(Param::HeadPitch), get(Param::HeadRoll));
+        let head =
+            Quat::from_rotation_x(lean) * angles(get(Param::HeadYaw), get(Param::HeadPitch), get(Param::HeadRoll));
         let (neck_pose, head_pose) = (self.rotations[Bone::Neck as usize], self.rotations[Bone::Head as usize]);
         let neck = Quat::IDENTITY.slerp(head, neck_share) * neck_pose;
         self.rotations[Bone::Neck as usize] = neck;
@@ -163,21 +164,23 @@ mod tests {
         bones.iter().fold(Quat::IDENTITY, |q, b| q * body.rotations()[*b as usize])
     }
 
-    const SPINE_TO_HEAD: [Bone; 6] =
-        [Bone::Hips, Bone::Spine, Bone::Chest, Bone::UpperChest, Bone::Neck, Bone::Head];
+    const SPINE_TO_HEAD: [Bone; 6] = [Bone::Hips, Bone::Spine, Bone::Chest, Bone::UpperChest, Bone::Neck, Bone::Head];
 
     #[test]
     fn the_head_comes_out_the_same_whatever_bones_are_missing() {
         let mut pose = AvatarPose::default();
         pose.poses[0].bones[Bone::Head as usize] = Quat::from_rotation_z(0.2);
         pose.poses[0].bones[Bone::Neck as usize] = Quat::from_rotation_x(0.1);
-        for (param, value) in [(Param::HeadYaw, 0.5), (Param::HeadPitch, -0.3), (Param::HeadRoll, 0.2), (Param::Breath, 1.0)] {
+        for (param, value) in
+            [(Param::HeadYaw, 0.5), (Param::HeadPitch, -0.3), (Param::HeadRoll, 0.2), (Param::Breath, 1.0)]
+        {
             pose.params.set(param, value);
         }
         let mut full = body(|_| true);
         full.pose(&pose, 0.4);
         let expected = chain(&full, &SPINE_TO_HEAD);
-        let missing: [&[Bone]; 4] = [&[Bone::Neck], &[Bone::UpperChest], &[Bone::Chest, Bone::UpperChest], &[Bone::Neck, Bone::Chest]];
+        let missing: [&[Bone]; 4] =
+            [&[Bone::Neck], &[Bone::UpperChest], &[Bone::Chest, Bone::UpperChest], &[Bone::Neck, Bone::Chest]];
         for missing in missing {
             for share in [0.0, 0.4, 1.0] {
                 let mut some = body(|b| !missing.contains(&b));

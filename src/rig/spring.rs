@@ -90,7 +90,9 @@ impl Springs {
                 // From the nearest joint above (or the first node that does not swing) down to the parent.
                 let start = refresh.len();
                 let mut at = node.parent;
-                while let Some(above) = at.filter(|n| is_swinging.get(*n) == Some(&true) && is_joint.get(*n) != Some(&true)) {
+                while let Some(above) =
+                    at.filter(|n| is_swinging.get(*n) == Some(&true) && is_joint.get(*n) != Some(&true))
+                {
                     refresh.push(above);
                     at = model.nodes.get(above).and_then(|n| n.parent);
                 }

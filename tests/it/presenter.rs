@@ -1,4 +1,5 @@
 //! The drawn presenter: truth, pictures, faults, and that the same script gives the same bytes.
+#![allow(clippy::expect_used, clippy::panic, reason = "the helpers of tests, too, may fail")]
 
 use std::path::Path;
 use std::sync::Arc;
@@ -8,9 +9,11 @@ use omote::audio::AudioSource;
 use omote::audio::presenter::{PresenterMicrophone, Recording, Voice};
 use omote::capture::FrameSource;
 use omote::capture::presenter::{Filming, Painter, PresenterCamera, PresenterPose, PresenterScript, Scene};
+use omote::face::{FaceModel, FaceOptions, FaceTracker};
 use omote::sync::{Pace, SessionClock, StepClock};
 use omote::types::{
-    AudioFault, Brows, ErrorKind, Gaze, HeadPose, Lids, SourceError, Timestamp, VideoFault, VideoFrame, Viseme,
+    Arkit, AudioFault, Brows, ErrorKind, FaceReport, Gaze, HeadPose, Lids, SourceError, Timestamp, VideoFault,
+    VideoFrame, Viseme,
 };
 use proptest::prelude::*;
 
@@ -318,6 +321,89 @@ thread_local! {
         let rgb = vec![0; painter.picture_len()];
         std::cell::RefCell::new((painter, rgb))
     };
+}
+
+/// What the networks see in one still picture of a pose.
+fn seen(tracker: &mut FaceTracker, painter: &mut Painter, scene: &Scene, secs: f64) -> FaceReport {
+    let mut rgb = vec![0; painter.picture_len()];
+    painter.paint(scene, &mut rgb);
+    let captured_at = Timestamp::from_secs_f64(secs);
+    let frame = VideoFrame { captured_at, seq: 0, width: 640, height: 480, rgb: rgb.into() };
+    tracker.reset();
+    tracker.observe(&frame).expect("report")
+}
+
+#[test]
+fn the_face_networks_take_the_presenter_for_a_face_and_follow_it() {
+    let mut tracker = FaceTracker::load(FaceOptions { smoothing: false, fov_deg: 63.0 }).expect("models");
+    let mut painter = Painter::new(640, 480).expect("painter");
+    let mut table = Vec::new();
+    for (i, (name, scene)) in sheet_scenes().into_iter().enumerate() {
+        let report = seen(&mut tracker, &mut painter, &scene, i as f64);
+        if let Some(o) = &report.observation {
+            println!(
+                "{name:11} {:?} confidence {:.2} head {:+.0} {:+.0} {:+.0} at {:.3} open {:.2} width {:.2} smile {:.2} lids {:.2} {:.2} brows {:+.2} gaze {:+.0} {:+.0} | jawOpen {:.2} blink {:.2} {:.2} pucker {:.2}",
+                report.state,
+                o.confidence,
+                o.head.yaw.to_degrees(),
+                o.head.pitch.to_degrees(),
+                o.head.roll.to_degrees(),
+                o.position,
+                o.mouth.open,
+                o.mouth.width,
+                o.mouth.smile,
+                o.lids.left,
+                o.lids.right,
+                o.brows.left,
+                o.gaze.yaw.to_degrees(),
+                o.gaze.pitch.to_degrees(),
+                o.blendshapes[Arkit::JawOpen as usize],
+                o.blendshapes[Arkit::EyeBlinkLeft as usize],
+                o.blendshapes[Arkit::EyeBlinkRight as usize],
+                o.blendshapes[Arkit::MouthPucker as usize],
+            );
+        } else {
+            println!("{name:11} {:?}", report.state);
+        }
+        table.push((name, report));
+    }
+    let of = |name: &str| {
+        let report = &table.iter().find(|(n, _)| *n == name).expect("scene").1;
+        report.observation.as_ref().unwrap_or_else(|| panic!("{name} is no face: {:?}", report.state))
+    };
+    let shape = |name, shape: Arkit| of(name).blendshapes[shape as usize];
+    assert!(of("rest").confidence > 0.9);
+    assert!(
+        shape("rest", Arkit::JawOpen) < 0.1
+            && shape("jaw_half", Arkit::JawOpen) > 0.25
+            && shape("jaw", Arkit::JawOpen) > 0.45
+    );
+    assert!(shape("rest", Arkit::MouthSmileLeft) < 0.15 && shape("smile", Arkit::MouthSmileLeft) > 0.6);
+    assert!(shape("rest", Arkit::MouthPucker) < 0.35 && shape("pucker", Arkit::MouthPucker) > 0.8);
+    assert!(
+        shape("rest", Arkit::EyeBlinkLeft) < 0.15
+            && shape("blink", Arkit::EyeBlinkLeft) > 0.45
+            && shape("blink", Arkit::EyeBlinkRight) > 0.45
+    );
+    assert!(shape("wink_left", Arkit::EyeBlinkLeft) > shape("wink_left", Arkit::EyeBlinkRight) + 0.2);
+    assert!(shape("wink_right", Arkit::EyeBlinkRight) > shape("wink_right", Arkit::EyeBlinkLeft) + 0.15);
+    assert!(shape("gaze_left", Arkit::EyeLookOutLeft) > 0.6 && shape("gaze_right", Arkit::EyeLookInLeft) > 0.6);
+    assert!(shape("brows_up", Arkit::BrowInnerUp) > shape("rest", Arkit::BrowInnerUp) + 0.15);
+    let rest = of("rest").head;
+    for (name, yaw, pitch, roll) in [
+        ("yaw_30", 30.0, 0.0, 0.0),
+        ("yaw_-30", -30.0, 0.0, 0.0),
+        ("pitch_15", 0.0, 15.0, 0.0),
+        ("pitch_-15", 0.0, -15.0, 0.0),
+        ("roll_20", 0.0, 0.0, 20.0f32),
+        ("roll_-20", 0.0, 0.0, -20.0),
+    ] {
+        let head = of(name).head;
+        let off = [head.yaw - rest.yaw, head.pitch - rest.pitch, head.roll - rest.roll].map(f32::to_degrees);
+        for (off, truth) in off.into_iter().zip([yaw, pitch, roll]) {
+            assert!((off - truth).abs() < 8.0, "{name}: {off} for {truth}");
+        }
+    }
 }
 
 /// The stored picture allows for other machines' rounding, not for another drawing.
