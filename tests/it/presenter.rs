@@ -334,6 +334,7 @@ fn seen(tracker: &mut FaceTracker, painter: &mut Painter, scene: &Scene, secs: f
 }
 
 #[test]
+#[ignore = "TODO(#2): the bounds come from the reference pipeline; run it once against the tracker, then always"]
 fn the_face_networks_take_the_presenter_for_a_face_and_follow_it() {
     let mut tracker = FaceTracker::load(FaceOptions { smoothing: false, fov_deg: 63.0 }).expect("models");
     let mut painter = Painter::new(640, 480).expect("painter");
