@@ -165,6 +165,7 @@ mod tests {
     }
 
 <<<<<<< HEAD
+<<<<<<< HEAD
     fn assert_same(a: Quat, b: Quat) {
         for axis in [Vec3::X, Vec3::Y, Vec3::Z] {
             assert!((a * axis).abs_diff_eq(b * axis, 1e-5), "{a} is not {b}");
@@ -173,6 +174,8 @@ mod tests {
 
 =======
 >>>>>>> render
+=======
+>>>>>>> presenter
     const SPINE_TO_HEAD: [Bone; 6] = [Bone::Hips, Bone::Spine, Bone::Chest, Bone::UpperChest, Bone::Neck, Bone::Head];
 
     #[test]
