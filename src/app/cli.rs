@@ -269,9 +269,10 @@ pub struct JsonArgs {
 
 /// A switch on the command line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-#[expect(missing_docs, reason = "the names say it")]
 pub enum OnOff {
+    /// Shown.
     On,
+    /// Hidden.
     Off,
 }
 

@@ -164,18 +164,12 @@ mod tests {
         bones.iter().fold(Quat::IDENTITY, |q, b| q * body.rotations()[*b as usize])
     }
 
-<<<<<<< HEAD
-<<<<<<< HEAD
     fn assert_same(a: Quat, b: Quat) {
         for axis in [Vec3::X, Vec3::Y, Vec3::Z] {
             assert!((a * axis).abs_diff_eq(b * axis, 1e-5), "{a} is not {b}");
         }
     }
 
-=======
->>>>>>> render
-=======
->>>>>>> presenter
     const SPINE_TO_HEAD: [Bone; 6] = [Bone::Hips, Bone::Spine, Bone::Chest, Bone::UpperChest, Bone::Neck, Bone::Head];
 
     #[test]
