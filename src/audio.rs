@@ -6,16 +6,24 @@ mod anchor;
 mod callback;
 mod channels;
 mod condition;
+mod faulty;
+mod files;
 mod microphone;
+mod plain;
+pub mod presenter;
 mod resample;
+mod wav;
 
 pub use anchor::ClockAnchor;
 pub use callback::{AudioCallback, CallbackState, StreamFault};
 pub use channels::ChannelPicker;
 pub use condition::Conditioner;
+pub use faulty::FaultyAudio;
+pub use files::{open_audio, sound_of_video};
 pub use microphone::{Microphone, MicrophoneHealth, MicrophoneInfo, list_microphones};
+pub use plain::PlainAudio;
 pub use resample::{OUTPUT_RATE_HZ, RateError, Resampler};
-pub mod presenter;
+pub use wav::WavSource;
 
 use crate::types::{SourceError, Timestamp};
 
@@ -30,4 +38,14 @@ pub trait AudioSource: Send {
     /// # Errors
     /// `Ended` after the last sample of a file, `Device` if the device failed.
     fn read(&mut self, out: &mut [f32]) -> Result<(usize, Timestamp), SourceError>;
+}
+
+impl<S: AudioSource + ?Sized> AudioSource for Box<S> {
+    fn sample_rate_hz(&self) -> u32 {
+        (**self).sample_rate_hz()
+    }
+
+    fn read(&mut self, out: &mut [f32]) -> Result<(usize, Timestamp), SourceError> {
+        (**self).read(out)
+    }
 }

@@ -11,6 +11,14 @@ mod worker;
 pub use clock::SessionClock;
 pub use latest::{LatestReader, LatestWriter, latest};
 pub use pace::{Pace, StepClock};
+<<<<<<< HEAD
+<<<<<<< HEAD
+pub use process::{ChildProcess, ProcessOutput, file_url, last_line, run_for_output};
+=======
 pub use process::{ChildProcess, ProcessOutput, last_line, run_for_output};
+>>>>>>> render
+=======
+pub use process::{ChildProcess, ProcessOutput, last_line, run_for_output};
+>>>>>>> presenter
 pub use ring::{RingReader, RingWriter, ring};
 pub use worker::{Ending, StopFlag, Worker};

@@ -59,8 +59,17 @@ impl ClockAnchor {
         self.last_secs = now;
         let difference = target - current;
         // An earlier callback than any before proves that the others were late.
+<<<<<<< HEAD
+<<<<<<< HEAD
+        let corrected = if (0.0..=JUMP_SECS).contains(&difference) { current + difference.min(step) } else { target };
+=======
         let corrected =
             if difference < 0.0 || difference > JUMP_SECS { target } else { current + difference.min(step) };
+>>>>>>> render
+=======
+        let corrected =
+            if difference < 0.0 || difference > JUMP_SECS { target } else { current + difference.min(step) };
+>>>>>>> presenter
         self.origin_secs = Some(corrected);
     }
 

@@ -52,7 +52,7 @@ impl CallbackState {
         let before = self.turn.load(Ordering::SeqCst);
         let pair = (self.block_first.load(Ordering::SeqCst), self.block_nanos.load(Ordering::SeqCst));
         let after = self.turn.load(Ordering::SeqCst);
-        let is_whole = before == after && before % 2 == 0 && before > 0;
+        let is_whole = before == after && before.is_multiple_of(2) && before > 0;
         is_whole.then(|| (pair.0, Timestamp(Duration::from_nanos(pair.1))))
     }
 

@@ -225,7 +225,6 @@ impl Inner {
         let mut jpeg = JpegReader::default();
         let mut seq = 0;
         let mut not_yet = 0;
-        guarded(|| camera.open_stream().map_err(|e| explain(&e)))?;
         while !stop.is_set() {
             let format = camera.camera_format();
             // The panic is caught here and not further out, so that no drop that panics, too, runs while unwinding.
@@ -349,6 +348,8 @@ fn open_device(device: &Device, wanted: Wanted) -> Result<(nokhwa::Camera, Camer
             break;
         }
     }
+    // A device may be opened while another program streams from it; only this tells.
+    camera.open_stream().map_err(|e| explain(&e))?;
     let format = camera.camera_format();
     let mode = CameraMode {
         name: device.name.clone(),

@@ -31,8 +31,11 @@ pub struct JpegExtent {
 /// Why there is no picture. The stream goes on: the next one may be whole.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum JpegError {
-    /// No start, no end, or a broken marker between them.
-    #[error("the JPEG picture is cut off or damaged")]
+    /// No end yet: with more bytes it may become whole.
+    #[error("the JPEG picture is cut off")]
+    Incomplete,
+    /// No start, or a broken marker behind it.
+    #[error("the JPEG picture is damaged")]
     Markers,
     /// The decoder refuses it.
     #[error("the JPEG picture is damaged: {0}")]
@@ -46,8 +49,11 @@ pub enum JpegError {
 /// and must not be looked at. Thumbnails inside segments are stepped over.
 ///
 /// # Errors
-/// `Markers` if there is no whole picture.
+/// `Incomplete` if the data ends before the picture, `Markers` if this is none.
 pub fn extent(data: &[u8]) -> Result<JpegExtent, JpegError> {
+    if data.len() < 2 {
+        return Err(JpegError::Incomplete);
+    }
     if data.get(..2) != Some(&START) {
         return Err(JpegError::Markers);
     }
@@ -57,11 +63,11 @@ pub fn extent(data: &[u8]) -> Result<JpegExtent, JpegError> {
     loop {
         if in_scan {
             // Inside a scan 0xff is followed by 0 (a data byte), a restart marker, or the next real marker.
-            let rest = data.get(at..).ok_or(JpegError::Markers)?;
-            let skip = rest.iter().position(|b| *b == 0xff).ok_or(JpegError::Markers)?;
+            let rest = data.get(at..).ok_or(JpegError::Incomplete)?;
+            let skip = rest.iter().position(|b| *b == 0xff).ok_or(JpegError::Incomplete)?;
             at += skip;
         }
-        let &[lead, code] = data.get(at..at + 2).ok_or(JpegError::Markers)? else { return Err(JpegError::Markers) };
+        let &[lead, code] = data.get(at..at + 2).ok_or(JpegError::Incomplete)? else { return Err(JpegError::Markers) };
         match (lead, code) {
             (0xff, 0xff) => at += 1,
             (0xff, 0x00 | 0xd0..=0xd7) if in_scan => at += 2,
@@ -69,7 +75,7 @@ pub fn extent(data: &[u8]) -> Result<JpegExtent, JpegError> {
             (0xff, 0x01 | 0xc0..=0xd7 | 0xda..=0xfe) => {
                 in_scan = code == START_OF_SCAN;
                 has_huffman_tables |= code == HUFFMAN_TABLES;
-                let &[high, low] = data.get(at + 2..at + 4).ok_or(JpegError::Markers)? else {
+                let &[high, low] = data.get(at + 2..at + 4).ok_or(JpegError::Incomplete)? else {
                     return Err(JpegError::Markers);
                 };
                 let len = usize::from(u16::from_be_bytes([high, low]));
@@ -199,8 +205,8 @@ pub(crate) mod tests {
         let jpeg = sample_jpeg(64, 48, 90);
         let mut reader = JpegReader::default();
         let mut pool = FramePool::default();
-        assert_eq!(reader.decode(&jpeg[..jpeg.len() / 2], &mut pool), Err(JpegError::Markers));
-        assert_eq!(reader.decode(&[], &mut pool), Err(JpegError::Markers));
+        assert_eq!(reader.decode(&jpeg[..jpeg.len() / 2], &mut pool), Err(JpegError::Incomplete));
+        assert_eq!(reader.decode(&[], &mut pool), Err(JpegError::Incomplete));
         let noise: Vec<u8> = jpeg.iter().enumerate().map(|(i, b)| b ^ (i * 31 + 1) as u8).collect();
         assert!(reader.decode(&noise, &mut pool).is_err());
         assert!(reader.decode(&jpeg, &mut pool).is_ok(), "the next whole picture is fine");

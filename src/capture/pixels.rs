@@ -104,8 +104,10 @@ pub fn yuyv_to_rgb(yuyv: &[u8], (width, height): (u32, u32), rgb: &mut [u8]) -> 
             let &[y0, u, y1, v] = pair else { continue };
             let chroma = matrix.chroma(u, v);
             let (a, b) = (matrix.rgb(y0, chroma), matrix.rgb(y1, chroma));
-            for (out, value) in out.iter_mut().zip(a.into_iter().chain(b)) {
-                *out = value;
+            match <&mut [u8; 6]>::try_from(&mut *out) {
+                Ok(out) => *out = [a[0], a[1], a[2], b[0], b[1], b[2]],
+                // The last pixel of an odd row.
+                Err(_) => out.iter_mut().zip(a).for_each(|(out, value)| *out = value),
             }
         }
     }

@@ -263,7 +263,7 @@ mod tests {
 
         /// A step of 0.01° never changes a weight by more than the steepest slope between points 2° apart allows.
         #[test]
-        fn weights_are_continuous(alpha in -180.0_f32..180.0, beta in -89.0_f32..89.0, turn in 0.0_f32..6.28) {
+        fn weights_are_continuous(alpha in -180.0_f32..180.0, beta in -89.0_f32..89.0, turn in 0.0_f32..std::f32::consts::TAU) {
             let sphere = sphere(&DEFAULT);
             let (a, b) = (at(&sphere, alpha, beta), at(&sphere, alpha + 0.01 * turn.cos(), beta + 0.01 * turn.sin()));
             prop_assert!(a.iter().zip(&b).all(|(x, y)| (x - y).abs() < 0.002), "{:?} {:?}", a, b);

@@ -1,6 +1,8 @@
 //! Child processes (ffmpeg, ffprobe) that cannot outlive their owner and cannot hang it.
 
+use std::ffi::OsString;
 use std::io::{self, Read};
+use std::path::Path;
 use std::process::{Child, ChildStderr, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -90,6 +92,13 @@ pub fn run_for_output(command: &mut Command, timeout: Duration, limit: u64) -> i
         Ok(stdout) => Ok(ProcessOutput { is_success, stdout, last_error }),
         Err(_) => Err(io::Error::from(io::ErrorKind::TimedOut)),
     }
+}
+
+/// A path as ffmpeg takes it whatever its first letters are: as a file, never as an option or a network address.
+pub fn file_url(path: &Path) -> OsString {
+    let mut url = OsString::from("file:");
+    url.push(path);
+    url
 }
 
 /// Reads a child's error output to its end and keeps its last line that is not empty.

@@ -352,7 +352,7 @@ fn sensor_noise(row_len: usize) -> Vec<i8> {
     (0..(NOISE_LEN + row_len) as u64)
         .map(|i| {
             // The sum of four uniform numbers is near enough to a normal one; its deviation is 0.577.
-            let bits = hash(i, 0x6e6f_6973_65);
+            let bits = hash(i, 0x006e_6f69_7365);
             let sum: f32 = (0..4).map(|k| ((bits >> (16 * k)) & 0xffff) as f32 / 65536.0 - 0.5).sum();
             (sum / 0.577 * NOISE_STEPS).round() as i8
         })

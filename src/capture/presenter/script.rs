@@ -312,8 +312,10 @@ impl PresenterScript {
         &self.warnings
     }
 
-    /// What is true at `secs` from the script's beginning.
+    /// What is true at `secs` from the script's beginning; before it and after its end what the first and last keys
+    /// say.
     pub fn truth(&self, secs: f64) -> PresenterTruth {
+        let secs = if secs.is_nan() { 0.0 } else { secs.clamp(0.0, 2.0 * MAX_SECS) };
         let pose = self.pose_at(secs);
         let at = Timestamp::from_secs_f64(secs);
         PresenterTruth {
