@@ -1,5 +1,14 @@
 //! The one integration test binary (image tests must flush the GPU before the process ends).
 
+#![allow(
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stderr,
+    clippy::print_stdout,
+    clippy::unwrap_used,
+    reason = "a test fails by panicking and says what it skipped"
+)]
+
 mod alloc;
 mod avatar;
 mod capture;
