@@ -1,9 +1,17 @@
 //! The program: command line, the two windows, settings on disk. Owns the engine.
 
+mod analyze_command;
 mod cli;
 mod control;
+mod doctor_command;
+mod inspect_command;
 mod live;
+mod movie;
+mod replay_command;
+mod say;
+mod sheet;
 mod shell;
+mod snapshot_command;
 mod telemetry_file;
 
 use std::process::ExitCode;
@@ -22,15 +30,21 @@ pub use cli::{AppArgs, Cli, Command};
 pub fn run() -> ExitCode {
     let began = Instant::now();
     let cli = Cli::parse();
-    let result = match cli.command {
-        None if cli.app.headless.is_some() => Err(anyhow!("not built yet")),
-        None => run_windows(&cli.app, began),
-        Some(_) => Err(anyhow!("not built yet")),
+    let result = match &cli.command {
+        None => match &cli.app.headless {
+            Some(folder) => replay_command::demo(folder, &cli.app.set),
+            None => run_windows(&cli.app, began),
+        },
+        Some(Command::Replay(args)) => replay_command::replay(args),
+        Some(Command::Snapshot(args)) => snapshot_command::snapshot(args),
+        Some(Command::Inspect(args)) => inspect_command::inspect(args),
+        Some(Command::Analyze(args)) => analyze_command::analyze(args),
+        Some(Command::Doctor(args)) => doctor_command::doctor(args.json),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            tracing::error!("{error:#}");
+            say::say(&format!("omote: {error:#}"));
             ExitCode::FAILURE
         }
     }
@@ -51,9 +65,9 @@ fn run_windows(args: &AppArgs, began: Instant) -> anyhow::Result<()> {
     };
     let exit_after = args.exit_after.and_then(|secs| Duration::try_from_secs_f64(secs).ok());
 
-    let event_loop = EventLoop::<eframe::UserEvent>::with_user_event().build().context(
-        "no window can be opened: omote needs a desktop session (or use `omote --demo --headless DIR`)",
-    )?;
+    let event_loop = EventLoop::<eframe::UserEvent>::with_user_event()
+        .build()
+        .context("no window can be opened: omote needs a desktop session (or use `omote --demo --headless DIR`)")?;
     let session = shell::SharedSession::default();
     let viewport = egui::ViewportBuilder::default()
         .with_title("omote")
@@ -82,7 +96,9 @@ fn run_windows(args: &AppArgs, began: Instant) -> anyhow::Result<()> {
 fn load_settings(args: &AppArgs, notices: &mut Vec<String>) -> (Option<SettingsFile>, Settings) {
     let file = args.settings.as_ref().map(SettingsFile::at).or_else(SettingsFile::in_config_folder);
     let Some(mut file) = file else {
-        notices.push("This system names no folder for settings: they hold until omote ends. --settings names a file.".into());
+        notices.push(
+            "This system names no folder for settings: they hold until omote ends. --settings names a file.".into(),
+        );
         return (None, Settings::default());
     };
     let (settings, mut warnings) = file.load();

@@ -10,6 +10,8 @@
 //! Spaces: frame (pixels, x right, y down), region (0..1 over a rotated rectangle of the frame), camera and head
 //! (centimetres, see `head`). The networks are described in `models/face`.
 
+#[cfg(test)]
+mod bench;
 mod blendshapes;
 mod crop;
 mod detector;

@@ -13,4 +13,4 @@ pub use feed::{SoundFeed, VideoFeed};
 pub use performance::{Performance, PerformanceError, PerformanceEvent, PerformanceWriter};
 pub use records::{AudioRecord, RecordError, VideoRecord};
 pub use run::{Inputs, ReplayError, ReplayOptions, ReplaySink, ReplaySummary, TimedExpression, run};
-pub use trace::{TraceLine, TraceWriter};
+pub use trace::TraceWriter;

@@ -1,6 +1,7 @@
 """Checks of the generated avatar: ``python -m unittest`` in this folder. Needs numpy only."""
 
 import json
+import pathlib
 import struct
 import unittest
 
@@ -9,7 +10,7 @@ import numpy as np
 from generator.corrections import CORRECTIONS, morph_name, sidecar
 from generator.export import build, generate, morphs
 from generator.expressions import ARKIT, EXTRAS, VISEMES
-from generator.eyes import Eye, lids
+from generator.eyes import lids
 from generator.mouth import GAP, Mouth
 from generator.model import joined
 from generator.options import Options
@@ -96,11 +97,12 @@ class Eyes(unittest.TestCase):
 
     def test_closed_eye_hides_the_iris(self):
         """With the eye closed every iris point is behind the frame: inside its outline and in front of nothing."""
+        gazes = ["lookUp", "lookDown", "lookLeft", "lookRight"]
         for name in ("blink", "happy", "laugh"):
-            frame, triangles = drawn("lid", name)
-            for look in (None, "lookUp", "lookDown", "lookLeft", "lookRight"):
-                names = [name] + ([look] if look else [])
-                for part in ("iris", "highlight"):
+            for other in [None, *gazes, *map(morph_name, CORRECTIONS)]:
+                names = [name] + ([other] if other else [])
+                frame, triangles = drawn("lid", *names)
+                for part in ("eye_white", "iris", "highlight"):
                     points, _ = drawn(part, *names)
                     gap = clearance(points, frame, triangles)
                     seen = (gap > -0.0002) & np.isfinite(gap)
@@ -123,6 +125,11 @@ class File(unittest.TestCase):
 
     def test_same_bytes_every_run(self):
         self.assertEqual(generate(Options())[0], self.data)
+
+    def test_committed_files_are_what_the_generator_makes(self):
+        here = pathlib.Path(__file__).parent
+        self.assertEqual((here / "mochi.vrm").read_bytes() == self.data, True, "run: python -m generator mochi.vrm --sidecar")
+        self.assertEqual((here / "mochi.omote.toml").read_text(encoding="utf-8"), sidecar())
 
     def test_budget(self):
         self.assertLess(self.statistics["triangles"], 25_000)

@@ -19,6 +19,7 @@ from network import HIDDEN, LABEL_DELAY, OPSET
 from phones import VISEMES
 from synth import ENGINES, MINUTES
 from synth import SEED as SYNTH_SEED
+from train import STAGES
 from train import SEED as TRAIN_SEED
 
 MODELS = pathlib.Path(__file__).resolve().parents[1]
@@ -95,14 +96,13 @@ def main():
     shutil.copy(arguments.network, MODELS / "visemes.onnx")
     data = (MODELS / "visemes.onnx").read_bytes()
     (MODELS / "visemes.metrics.json").write_text(json.dumps(report, indent=1) + "\n")
-    steps = json.loads(arguments.network.with_suffix(".json").read_text())["steps"]
     minutes = "{ " + ", ".join(f"{name} = {value}" for name, value in MINUTES.items()) + " }"
     (MODELS / "visemes.toml").write_text(
         TOML.format(
             bytes=len(data), sha256=hashlib.sha256(data).hexdigest(), opset=OPSET, rate=SAMPLE_RATE, bands=BANDS,
             hidden=HIDDEN, high_pass=f"{HIGH_PASS_HZ:g}", window=WINDOW, hop=HOP, low=f"{LOW_HZ:g}", high=f"{HIGH_HZ:g}",
             floor=POWER_FLOOR, visemes=len(VISEMES), names=json.dumps(VISEMES), delay=LABEL_DELAY, synth=SYNTH_SEED,
-            augment=AUGMENT_SEED, train=TRAIN_SEED, minutes=minutes, copies=COPIES, steps=steps,
+            augment=AUGMENT_SEED, train=TRAIN_SEED, minutes=minutes, copies=COPIES, steps=[stage.steps for stage in STAGES],
         )
     )
 

@@ -1,10 +1,13 @@
-"""Trains the network: python train.py FEATURES.npz OUT.onnx [--steps N]
+"""Trains the network: python train.py FEATURES.npz OUT.onnx
 
-Seeded; two runs on one machine with one thread give the same weights. Stops at the step budget or at --minutes, so
-that a slow machine still ends; the committed weights say in visemes.toml how many steps they had.
+Two stages. The first learns everything from a mixture that is rich in sounds which are no voice. It comes out wary: a
+clear vowel after silence could be music. The second, short one hears fewer of those and trusts voices again.
+Seeded; two runs on one machine with one thread give the same weights. The first stage's weights are kept beside OUT and
+used again if they are there.
 """
 
 import argparse
+import dataclasses
 import json
 import pathlib
 import time
@@ -19,11 +22,23 @@ from network import HIDDEN, LABEL_DELAY, Hearing, soft_targets, to_onnx
 
 SEED = 3
 BATCH, LENGTH = 32, 200
-PEAK_RATE, WARM_UP, WEIGHT_DECAY = 5e-3, 0.1, 1e-3
+WARM_UP, WEIGHT_DECAY = 0.1, 1e-3
 # Rare visemes count more, but not as much as their rarity.
 CLASS_BALANCE = 0.4
 SPEECH_WEIGHT = 0.3
 SHORTEST_CLIP = 60
+
+
+@dataclasses.dataclass
+class Stage:
+    steps: int
+    peak_rate: float
+    # How often a clip without any voice is drawn, relative to a clip with one.
+    noise_chance: float
+    seed: int
+
+
+STAGES = [Stage(5000, 5e-3, 1.0, SEED), Stage(300, 1.2e-3, 0.2, SEED + 1)]
 
 
 def batch_of(rng, data, clips, chances, offsets, mean):
@@ -62,43 +77,20 @@ def check_stream(network, path, frames):
     print(f"stream and batch differ by at most {worst:.1e}")
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("features", type=pathlib.Path)
-    parser.add_argument("out", type=pathlib.Path)
-    parser.add_argument("--steps", type=int, default=3000)
-    parser.add_argument("--minutes", type=float, default=1e9)
-    parser.add_argument("--threads", type=int, default=1)
-    arguments = parser.parse_args()
-    torch.set_num_threads(arguments.threads)
-    torch.manual_seed(SEED)
-    rng = np.random.default_rng(SEED)
-
-    with np.load(arguments.features) as stored:
-        data = {name: stored[name] for name in "XYVN"}
-    offsets = np.concatenate([[0], np.cumsum(data["N"])])
-    sample = data["X"][::37].astype(np.float32)
-    mean, deviation = sample.mean(0), sample.std(0) + 1e-3
-    clips = np.flatnonzero(data["N"] >= SHORTEST_CLIP)
-    chances = data["N"][clips] / data["N"][clips].sum()
-
+def run(network, data, stage, weights, mean):
+    rng = np.random.default_rng(stage.seed)
     targets = torch.from_numpy(soft_targets())
-    counts = np.bincount(data["Y"][data["Y"] >= 0], minlength=len(targets)).astype(float)
-    weights = (counts.sum() / np.maximum(counts, 1)) ** CLASS_BALANCE
-    weights = torch.tensor(weights / ((weights * counts).sum() / counts.sum()), dtype=torch.float32)
-    print("class shares", (counts / counts.sum()).round(3), flush=True)
-
-    network = Hearing(mean, deviation)
-    print("parameters", sum(p.numel() for p in network.parameters()), flush=True)
-    optimiser = torch.optim.AdamW(network.parameters(), lr=PEAK_RATE, weight_decay=WEIGHT_DECAY)
+    offsets = np.concatenate([[0], np.cumsum(data["N"])])
+    clips = np.flatnonzero(data["N"] >= SHORTEST_CLIP)
+    has_voice = np.array([(data["Y"][offsets[c] : offsets[c + 1]] > 0).any() for c in clips])
+    chances = data["N"][clips] * np.where(has_voice, 1.0, stage.noise_chance)
+    chances /= chances.sum()
+    optimiser = torch.optim.AdamW(network.parameters(), lr=stage.peak_rate, weight_decay=WEIGHT_DECAY)
     began, loss_sum = time.monotonic(), 0.0
-    progress, done = 0.0, 0
-    for step in range(arguments.steps):
-        # The schedule follows whichever budget is nearer to its end.
-        progress = max(progress, step / arguments.steps, (time.monotonic() - began) / 60 / arguments.minutes)
-        if progress >= 1:
-            break
-        rate = PEAK_RATE * (progress / WARM_UP if progress < WARM_UP else 0.5 + 0.5 * np.cos(np.pi * (progress - WARM_UP) / (1 - WARM_UP)))
+    for step in range(stage.steps):
+        progress = step / stage.steps
+        decay = 0.5 + 0.5 * np.cos(np.pi * (progress - WARM_UP) / (1 - WARM_UP))
+        rate = stage.peak_rate * (progress / WARM_UP if progress < WARM_UP else decay)
         for group in optimiser.param_groups:
             group["lr"] = max(rate, 1e-5)
         frames, classes, speech = batch_of(rng, data, clips, chances, offsets, mean)
@@ -114,16 +106,40 @@ def main():
         torch.nn.utils.clip_grad_norm_(network.parameters(), 1.0)
         optimiser.step()
         loss_sum += loss.item()
-        done = step + 1
         if step % 100 == 99:
             print(f"step {step + 1} loss {loss_sum / 100:.3f} after {time.monotonic() - began:.0f} s", flush=True)
             loss_sum = 0.0
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("features", type=pathlib.Path)
+    parser.add_argument("out", type=pathlib.Path)
+    arguments = parser.parse_args()
+    torch.set_num_threads(1)
+    torch.manual_seed(SEED)
+    with np.load(arguments.features) as stored:
+        data = {name: stored[name] for name in "XYVN"}
+    sample = data["X"][::37].astype(np.float32)
+    mean, deviation = sample.mean(0), sample.std(0) + 1e-3
+    counts = np.bincount(data["Y"][data["Y"] >= 0], minlength=len(soft_targets())).astype(float)
+    print("class shares", (counts / counts.sum()).round(3), flush=True)
+    weights = (counts.sum() / np.maximum(counts, 1)) ** CLASS_BALANCE
+    weights = torch.tensor(weights / ((weights * counts).sum() / counts.sum()), dtype=torch.float32)
+
+    network = Hearing(mean, deviation)
+    for number, stage in enumerate(STAGES, 1):
+        kept = arguments.out.with_suffix(f".{number}.pt")
+        if kept.exists():
+            network.load_state_dict(torch.load(kept))
+            print(f"{kept} is there already", flush=True)
+            continue
+        run(network, data, stage, weights, mean)
+        torch.save(network.state_dict(), kept)
     network.eval()
-    torch.save(network.state_dict(), arguments.out.with_suffix(".pt"))
     to_onnx(network, arguments.out)
     check_stream(network, arguments.out, data["X"][:400].astype(np.float32))
-    arguments.out.with_suffix(".json").write_text(json.dumps({"steps": done}) + "\n")
-    print(f"{done} steps, {arguments.out}: {arguments.out.stat().st_size} bytes")
+    print(f"{arguments.out}: {arguments.out.stat().st_size} bytes")
 
 
 if __name__ == "__main__":

@@ -8,14 +8,19 @@ use crate::settings::{Background, LipsyncMode, Settings};
 
 /// A webcam and a microphone drive a 3D avatar that OBS captures.
 #[derive(Debug, Parser)]
-#[command(name = "omote", version, args_conflicts_with_subcommands = true, after_help = "\
+#[command(
+    name = "omote",
+    version,
+    args_conflicts_with_subcommands = true,
+    after_help = "\
 Examples:
   omote                                   start the app with the last settings
   omote --demo                            let the drawn presenter drive the avatar
   omote --demo --headless out             the same without a window: pictures and a trace in out/
   omote --avatar me.vrm --lipsync mix --background '#00FF00'
   omote replay --video talk.mp4 --trace talk.jsonl --frames talk/
-  omote doctor                            what works on this machine and what does not")]
+  omote doctor                            what works on this machine and what does not"
+)]
 pub struct Cli {
     /// What to do instead of starting the app.
     #[command(subcommand)]
@@ -264,9 +269,10 @@ pub struct JsonArgs {
 
 /// A switch on the command line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-#[expect(missing_docs, reason = "the names say it")]
 pub enum OnOff {
+    /// Shown.
     On,
+    /// Hidden.
     Off,
 }
 

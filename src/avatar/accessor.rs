@@ -9,8 +9,8 @@ use super::AvatarError;
 use super::budget::Budget;
 use super::container::Document;
 
-/// No mesh of an avatar has more vertices or indices than this.
-const MAX_ELEMENTS: u64 = 1 << 25;
+/// No mesh of an avatar has more indices than this.
+const MAX_ELEMENTS: u64 = 1 << 24;
 
 /// A raw component.
 trait Component: Copy + Default {
@@ -187,12 +187,15 @@ pub(super) fn integers<const N: usize>(
     read(document, index, [0; N], budget)
 }
 
+/// Elements by index.
+pub(super) type Sparse3 = Vec<(u32, [f32; 3])>;
+
 /// Reads the elements of a morph target that are not zero, with ascending indices, and the accessor's length.
 pub(super) fn non_zero(
     document: &Document<'_>,
     index: usize,
     budget: &mut Budget,
-) -> Result<(usize, Vec<(u32, [f32; 3])>), AvatarError> {
+) -> Result<(usize, Sparse3), AvatarError> {
     const ZERO: [f32; 3] = [0.0; 3];
     let accessor = document.root.accessors.get(index);
     if accessor.is_some_and(|a| a.buffer_view.is_none()) {

@@ -48,3 +48,26 @@ impl Budget {
         self.warnings
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_limit_holds_for_the_sum_and_for_overflow() {
+        let mut budget = Budget::default();
+        assert!(budget.take(1 << 20, 1024, "half").is_ok());
+        assert!(budget.take(1 << 20, 1024, "the other half").is_ok());
+        assert!(matches!(budget.take(1, 1, "one byte more"), Err(AvatarError::TooLarge { .. })));
+        assert!(Budget::default().take(u64::MAX, u64::MAX, "all").is_err());
+    }
+
+    #[test]
+    fn warnings_are_few_and_different() {
+        let mut budget = Budget::default();
+        for n in 0..200 {
+            budget.warn(format!("{}", n / 2));
+        }
+        assert_eq!(budget.into_warnings().len(), MAX_WARNINGS + 1);
+    }
+}

@@ -141,7 +141,7 @@ fn parse(description: &[u8]) -> Result<Root, AvatarError> {
 /// Puts in what exporters leave out.
 fn repair(value: &mut Value) {
     let Some(root) = value.as_object_mut() else { return };
-    if !root.get("asset").is_some_and(|a| a.get("version").is_some()) {
+    if root.get("asset").is_none_or(|a| a.get("version").is_none()) {
         root.insert("asset".into(), json::deserialize::from_str(r#"{"version":"2.0"}"#).unwrap_or_default());
     }
     for (list, field) in [("scenes", "nodes"), ("skins", "joints"), ("meshes", "primitives")] {

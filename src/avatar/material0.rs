@@ -33,11 +33,24 @@ pub(super) fn convert(
                 material.alpha = AlphaMode::Blend { writes_depth: true };
             }
             // VRM_USE_GLTFSHADER, Standard, and everything unknown: as glTF says.
+            _ if has_gamma_emission(vrm) => material.emissive = material.emissive.to_array().map(from_gamma).into(),
             _ => {}
         }
     }
     rank_queues(properties, materials);
     Ok(())
+}
+
+/// UniVRM before 0.107 wrote the emission of its standard materials without making it linear.
+fn has_gamma_emission(vrm: &Value) -> bool {
+    let version = text(vrm, "exporterVersion").strip_prefix("UniVRM-0.");
+    let minor = version.and_then(|v| v.split('.').next()).and_then(|v| v.parse::<u32>().ok());
+    minor.is_some_and(|minor| minor < 107)
+}
+
+/// Unity's gamma to linear: sRGB up to 1, a power beyond.
+fn from_gamma(channel: f32) -> f32 {
+    if channel > 1.0 { channel.powf(2.2) } else { linear_channel(channel) }
 }
 
 /// Unity's queue numbers have gaps; the model wants a small offset per class of transparency.
@@ -145,8 +158,11 @@ fn main_transform(offset_scale: Vec4) -> TextureTransform {
 
 /// sRGB to linear; alpha stays.
 pub(super) fn linear(color: Vec4) -> Vec4 {
-    let channel = |c: f32| if c <= 0.040_45 { c / 12.92 } else { ((c + 0.055) / 1.055).powf(2.4) };
-    Vec4::new(channel(color.x), channel(color.y), channel(color.z), color.w)
+    Vec4::new(linear_channel(color.x), linear_channel(color.y), linear_channel(color.z), color.w)
+}
+
+fn linear_channel(c: f32) -> f32 {
+    if c <= 0.040_45 { c / 12.92 } else { ((c + 0.055) / 1.055).powf(2.4) }
 }
 
 #[cfg(test)]

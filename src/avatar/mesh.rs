@@ -5,13 +5,17 @@ use gltf::json::mesh::{Mesh, Mode, Primitive as JsonPrimitive, Semantic};
 use gltf::json::validation::Checked;
 use gltf::json::{Extras, Value};
 
-use super::accessor::{floats, integers, non_zero};
+use super::accessor::{Sparse3, floats, integers, non_zero};
 use super::budget::Budget;
 use super::container::Document;
 use super::{AvatarError, MorphTarget, Primitive};
 
 /// Morph targets of one mesh; the largest known avatar has 415.
 const MAX_TARGETS: usize = 8192;
+/// Vertices of one primitive; the heaviest known avatars have a tenth of it.
+const MAX_VERTICES: u64 = 1 << 22;
+/// Bytes of a vertex in the model, besides its morph targets.
+const VERTEX_BYTES: u64 = 88;
 /// Sets of four joints a vertex may have in the file; only the four strongest joints of all are kept.
 const MAX_JOINT_SETS: u32 = 4;
 
@@ -94,6 +98,11 @@ fn decode_primitive(
         budget.warn(format!("a part of mesh {mesh:?} has no positions and is not drawn"));
         return Ok(None);
     };
+    let vertices = document.root.accessors.get(positions).map_or(0, |a| a.count.0);
+    if vertices > MAX_VERTICES {
+        return Err(AvatarError::TooLarge { what: format!("a part of mesh {mesh:?} has {vertices} vertices") });
+    }
+    budget.take(vertices, VERTEX_BYTES, "its meshes")?;
     let positions: Vec<Vec3> = vec3s(floats(document, positions, [0.0; 3], budget)?);
     let count = positions.len();
     let indices = match json.indices {
@@ -225,7 +234,7 @@ fn morph_target(
     mesh: &str,
     budget: &mut Budget,
 ) -> Result<MorphTarget, AvatarError> {
-    let mut read = |index: Option<usize>| -> Result<Vec<(u32, [f32; 3])>, AvatarError> {
+    let mut read = |index: Option<usize>| -> Result<Sparse3, AvatarError> {
         let Some(index) = index else { return Ok(Vec::new()) };
         let (length, moved) = non_zero(document, index, budget)?;
         if length > count {

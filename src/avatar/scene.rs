@@ -11,6 +11,8 @@ use super::container::Document;
 use super::mesh::{self, MeshData};
 use super::{AvatarError, MeshInstance, Node, Skin, Transform};
 
+/// Lengths and scales beyond this (metres) are no avatar's; products of sane ones stay finite.
+const MAX_LENGTH: f32 = 1e6;
 /// More nodes than any avatar has.
 const MAX_NODES: usize = 1 << 16;
 
@@ -57,6 +59,12 @@ pub(super) fn build(
     }
     let visible = visible_nodes(root, &scene, &order);
     let mut decoded: Vec<Option<MeshData>> = vec![None; root.meshes.len()];
+    let mut uses_left = vec![0_usize; root.meshes.len()];
+    for mesh in order.iter().filter_map(|n| root.nodes.get(*n)?.mesh) {
+        if let Some(count) = uses_left.get_mut(mesh.value()) {
+            *count += 1;
+        }
+    }
     scene.instances_of_mesh = vec![Vec::new(); root.meshes.len()];
     for (node, file_node) in order.iter().copied().enumerate() {
         let Some(json) = root.nodes.get(file_node) else { continue };
@@ -68,13 +76,20 @@ pub(super) fn build(
             budget.warn(format!("node {file_node} carries mesh {mesh}, which does not exist"));
             continue;
         };
-        let mut data = match slot {
+        let data = match slot.take() {
             Some(data) => {
                 budget.take(data.byte_len(), 1, "its repeated meshes")?;
-                data.clone()
+                data
             }
-            None => slot.insert(mesh::decode(document, json_mesh, material_count, budget)?).clone(),
+            None => mesh::decode(document, json_mesh, material_count, budget)?,
         };
+        if let Some(left) = uses_left.get_mut(mesh) {
+            *left = left.saturating_sub(1);
+            if *left > 0 {
+                *slot = Some(data.clone());
+            }
+        }
+        let mut data = data;
         if data.primitives.is_empty() {
             continue;
         }
@@ -188,6 +203,11 @@ fn sort_nodes(root: &Root, scene: &mut Scene, turned: bool, budget: &mut Budget)
     Ok(order)
 }
 
+/// Whether a matrix can be multiplied on without overflow.
+fn is_bounded(matrix: &Mat4) -> bool {
+    matrix.to_cols_array().iter().all(|c| c.is_finite() && c.abs() < MAX_LENGTH * MAX_LENGTH)
+}
+
 fn read_node(
     root: &Root,
     file_node: usize,
@@ -213,8 +233,9 @@ fn read_node(
     } else {
         Quat::IDENTITY
     };
-    if !rest.translation.is_finite() || !rest.scale.is_finite() || !rest.rotation.is_finite() {
-        budget.warn(format!("node {file_node} has a transform that is no number"));
+    let is_sane = |v: Vec3| v.is_finite() && v.abs().max_element() < MAX_LENGTH;
+    if !is_sane(rest.translation) || !is_sane(rest.scale) || !rest.rotation.is_finite() {
+        budget.warn(format!("node {file_node} has a transform that is no number or beyond all bounds"));
         rest = Transform::IDENTITY;
     }
     if turned && parent.is_none() {
@@ -224,7 +245,7 @@ fn read_node(
     }
     let above = parent.and_then(|p| nodes.get(p)).map_or(Mat4::IDENTITY, |p| p.avatar_from_node);
     let mut avatar_from_node = above * rest.to_mat4();
-    if !avatar_from_node.is_finite() {
+    if !is_bounded(&avatar_from_node) {
         budget.warn(format!("node {file_node} lies beyond all bounds"));
         rest = Transform::IDENTITY;
         avatar_from_node = above;
@@ -275,5 +296,9 @@ fn read_skin(
         budget.warn(format!("skin {name:?} has too few bind matrices"));
     }
     joint_from_mesh.resize(joints.len(), Mat4::IDENTITY);
+    for matrix in joint_from_mesh.iter_mut().filter(|m| !is_bounded(m)) {
+        budget.warn(format!("skin {name:?} has a bind matrix beyond all bounds"));
+        *matrix = Mat4::IDENTITY;
+    }
     Ok(Skin { joints, joint_from_mesh })
 }

@@ -10,7 +10,7 @@ use super::material0::linear;
 use super::names;
 use super::scene::Scene;
 use super::value::{as_number, flag, index, items, member, number, text, vec3};
-use super::vrm1::{Bones, set_bone};
+use super::vrm1::{Bones, MAX_BIND, MAX_COLOR, set_bone};
 use super::{
     AvatarMeta, Expression, ExpressionBinds, ExpressionMask, LookAt, LookAtKind, LookAtRange, Material, MaterialBind,
     MaterialColor, MorphBind, Preset, TextureBind,
@@ -121,7 +121,7 @@ fn binds(group: &Value, name: &str, scene: &Scene, materials: &[Material], budge
     let mut binds = ExpressionBinds::default();
     for bind in items(group, "binds") {
         let (Some(mesh), Some(target)) = (index(bind, "mesh"), index(bind, "index")) else { continue };
-        let weight = number(bind, "weight").unwrap_or(100.0) / 100.0;
+        let weight = (number(bind, "weight").unwrap_or(100.0) / 100.0).clamp(-MAX_BIND, MAX_BIND);
         let Some(instances) = scene.instances_of_mesh.get(mesh) else {
             budget.warn(format!("expression {name:?} uses mesh {mesh}, which does not exist"));
             continue;
@@ -141,7 +141,7 @@ fn binds(group: &Value, name: &str, scene: &Scene, materials: &[Material], budge
         let named = materials.iter().enumerate().filter(|(_, m)| m.name == text(value, "materialName"));
         for (material, json) in named {
             if let Some(color) = color(property) {
-                let target = Vec4::from([0, 1, 2, 3].map(|i| at(i).unwrap_or(1.0)));
+                let target = Vec4::from([0, 1, 2, 3].map(|i| at(i).unwrap_or(1.0).clamp(0.0, MAX_COLOR)));
                 let target = if color == MaterialColor::Emission { target } else { linear(target) };
                 binds.materials.push(MaterialBind { material, color, target });
             } else if let Some(axes) = main_texture_axes(property) {

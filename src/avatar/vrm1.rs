@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use glam::{Vec3, Vec4};
+use glam::{Vec2, Vec3, Vec4};
 use gltf::json::Value;
 
 use super::budget::Budget;
@@ -18,6 +18,11 @@ use crate::types::{BONE_COUNT, Bone};
 
 /// More than any avatar has; the work per frame grows with it.
 const MAX_CONSTRAINTS: usize = 1024;
+
+/// Largest factor of a morph target that makes sense; keeps sums finite.
+pub(super) const MAX_BIND: f32 = 100.0;
+/// Brightest colour that makes sense; keeps sums finite.
+pub(super) const MAX_COLOR: f32 = 1000.0;
 
 /// Node of each bone.
 pub(super) type Bones = [Option<usize>; BONE_COUNT];
@@ -115,7 +120,7 @@ fn expression(
     for bind in items(json, "morphTargetBinds") {
         let instance = index(bind, "node").and_then(|n| scene.node(n)).and_then(|n| scene.instance_at(n));
         let Some(mesh) = instance.and_then(|i| scene.meshes.get(i)) else { continue };
-        let weight = number(bind, "weight").unwrap_or(1.0);
+        let weight = number(bind, "weight").unwrap_or(1.0).clamp(-MAX_BIND, MAX_BIND);
         match index(bind, "index").filter(|i| *i < mesh.morph_names.len()) {
             Some(target) => binds.morphs.push(MorphBind { morph: mesh.morph_offset + target, weight }),
             None => budget.warn(format!("expression {name:?} uses a morph target that mesh {:?} lacks", mesh.name)),
@@ -136,7 +141,7 @@ fn expression(
         };
         match index(bind, "material").filter(|m| *m < materials) {
             Some(material) => {
-                let target = vec4(bind, "targetValue", Vec4::ONE);
+                let target = vec4(bind, "targetValue", Vec4::ONE).clamp(Vec4::ZERO, Vec4::splat(MAX_COLOR));
                 binds.materials.push(MaterialBind { material, color, target });
             }
             None => budget.warn(format!("expression {name:?} uses a material that does not exist")),
@@ -146,8 +151,8 @@ fn expression(
         match index(bind, "material").filter(|m| *m < materials) {
             Some(material) => binds.textures.push(TextureBind {
                 material,
-                scale: vec2(bind, "scale", glam::Vec2::ONE),
-                offset: vec2(bind, "offset", glam::Vec2::ZERO),
+                scale: vec2(bind, "scale", Vec2::ONE),
+                offset: vec2(bind, "offset", Vec2::ZERO),
             }),
             None => budget.warn(format!("expression {name:?} uses a material that does not exist")),
         }

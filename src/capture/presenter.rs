@@ -77,7 +77,10 @@ impl PresenterCamera {
     /// `Setup` if size or frame rate are out of range.
     pub fn open(script: Arc<PresenterScript>, filming: Filming) -> Result<Self, SourceError> {
         let out_of_range = || {
-            SourceError::device(ErrorKind::Setup, "the presenter can be filmed at 16x16 to 4096x4096 and 1 to 240 frames a second")
+            SourceError::device(
+                ErrorKind::Setup,
+                "the presenter can be filmed at 16x16 to 4096x4096 and 1 to 240 frames a second",
+            )
         };
         if !(1..=MAX_FPS).contains(&filming.fps) {
             return Err(out_of_range());
@@ -200,7 +203,10 @@ impl FrameSource for PresenterCamera {
             self.next += 1;
             match self.fault_of(frame) {
                 Some(VideoFault::Disconnected) => {
-                    return Err(SourceError::device(ErrorKind::Gone, "the presenter's camera has been unplugged (by its script)"));
+                    return Err(SourceError::device(
+                        ErrorKind::Gone,
+                        "the presenter's camera has been unplugged (by its script)",
+                    ));
                 }
                 Some(VideoFault::Stalled) => match self.filming.pace {
                     Pace::Free => return Err(SourceError::Timeout),

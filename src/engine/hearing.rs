@@ -7,8 +7,8 @@ use std::time::Duration;
 use super::command::Sources;
 use super::retry::Retry;
 use super::shared::Shared;
-use super::telemetry::AudioTelemetry;
 use super::sound_path::SoundPath;
+use super::telemetry::AudioTelemetry;
 use crate::audio::AudioSource;
 use crate::settings::AudioSettings;
 use crate::sync::{LatestWriter, SessionClock, StopFlag};
@@ -172,7 +172,8 @@ impl Hearing {
         tracing::info!("microphone open: {name}");
         let sample_rate_hz = source.sample_rate_hz();
         self.shared.audio.update(|a| {
-            *a = AudioTelemetry { source: name, sample_rate_hz, state: AudioState::Silent, ..AudioTelemetry::default() };
+            *a =
+                AudioTelemetry { source: name, sample_rate_hz, state: AudioState::Silent, ..AudioTelemetry::default() };
         });
         let mut path = match SoundPath::new(sample_rate_hz, settings.audio.gain_db) {
             Ok(path) => path,

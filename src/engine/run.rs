@@ -86,8 +86,7 @@ impl Engine {
             make_model: parts.make_face_model,
             reports: face_writer,
         };
-        let hearing =
-            Hearing::new(shared.clone(), clock, parts.open_sound, parts.make_viseme_model, voice_writer);
+        let hearing = Hearing::new(shared.clone(), clock, parts.open_sound, parts.make_viseme_model, voice_writer);
         let acting = Acting {
             shared: shared.clone(),
             clock,

@@ -4,7 +4,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::command::{SettingsCell, Sources};
-use super::telemetry::{AudioTelemetry, AvatarTelemetry, DeviceLists, PictureTelemetry, StageTelemetry, VideoTelemetry};
+use super::telemetry::{
+    AudioTelemetry, AvatarTelemetry, DeviceLists, PictureTelemetry, StageTelemetry, VideoTelemetry,
+};
 
 /// One value behind a lock that is held for a copy only.
 #[derive(Debug, Default)]

@@ -38,12 +38,7 @@ impl SoundPath {
     }
 
     /// Takes the next samples, the first captured at `captured_at`; gives the reports that became complete.
-    pub fn hear(
-        &mut self,
-        model: &mut dyn VisemeModel,
-        samples: &mut [f32],
-        captured_at: Timestamp,
-    ) -> &[AudioReport] {
+    pub fn hear(&mut self, model: &mut dyn VisemeModel, samples: &mut [f32], captured_at: Timestamp) -> &[AudioReport] {
         self.conditioner.process(samples);
         self.resampled.clear();
         let at = self.resampler.push(samples, captured_at, &mut self.resampled);

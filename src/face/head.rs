@@ -252,12 +252,12 @@ fn largest_eigenvector(mut a: [[f64; 4]; 4]) -> [f64; 4] {
                 let theta = (a[q][q] - a[p][p]) / (2.0 * a[p][q]);
                 let t = if theta >= 0.0 { 1.0 } else { -1.0 } / (theta.abs() + theta.hypot(1.0));
                 let (c, s) = (1.0 / t.hypot(1.0), t / t.hypot(1.0));
-                for k in 0..4 {
-                    (a[k][p], a[k][q]) = (c * a[k][p] - s * a[k][q], s * a[k][p] + c * a[k][q]);
+                for row in &mut a {
+                    (row[p], row[q]) = (c * row[p] - s * row[q], s * row[p] + c * row[q]);
                 }
-                for k in 0..4 {
-                    (a[p][k], a[q][k]) = (c * a[p][k] - s * a[q][k], s * a[p][k] + c * a[q][k]);
-                }
+                let (row_p, row_q) = (a[p], a[q]);
+                a[p] = std::array::from_fn(|k| c * row_p[k] - s * row_q[k]);
+                a[q] = std::array::from_fn(|k| s * row_p[k] + c * row_q[k]);
                 for row in &mut vectors {
                     (row[p], row[q]) = (c * row[p] - s * row[q], s * row[p] + c * row[q]);
                 }

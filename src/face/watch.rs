@@ -12,6 +12,10 @@ const BLACK_MEAN: f32 = 18.0;
 /// Share of the pixels that may be brighter than [`BRIGHT_LUMA`] in a black picture (hot pixels).
 const BLACK_BRIGHT_SHARE: f32 = 0.005;
 const BRIGHT_LUMA: u32 = 48;
+/// A black picture has no more structure than this: luma between the cells of a coarse grid. Covered sensors have
+/// noise, which the cells average away; a dark room keeps its shapes.
+const BLACK_SPREAD: f32 = 1.5;
+const CELLS: usize = 4;
 /// Mean luma under which a missing face is put down to the darkness.
 const DARK_MEAN: f32 = 36.0;
 /// Identical pictures for this long are a frozen source; live cameras have noise. It must be said within 0.5 s.
@@ -90,24 +94,28 @@ fn light(picture: Picture<'_>) -> Light {
     let pixel_count = picture.width * picture.height;
     // An odd step wanders over the columns instead of reading the same ones in each row.
     let step = (pixel_count / LUMA_SAMPLES).max(1) | 1;
-    let (mut sum, mut bright, mut count) = (0u32, 0u32, 0u32);
-    for pixel in picture.rgb.chunks_exact(3).step_by(step) {
-        if let &[r, g, b] = pixel {
-            // BT.601 in eighths, near enough.
-            let luma = (2 * u32::from(r) + 5 * u32::from(g) + u32::from(b)) / 8;
-            sum += luma;
-            bright += u32::from(luma > BRIGHT_LUMA);
-            count += 1;
+    let mut cells = [(0u32, 0u32); CELLS * CELLS];
+    let mut bright = 0u32;
+    for (i, pixel) in picture.rgb.chunks_exact(3).enumerate().step_by(step) {
+        let &[r, g, b] = pixel else { continue };
+        // BT.601 in eighths, near enough.
+        let luma = (2 * u32::from(r) + 5 * u32::from(g) + u32::from(b)) / 8;
+        bright += u32::from(luma > BRIGHT_LUMA);
+        let (row, column) = (i / picture.width * CELLS / picture.height, i % picture.width * CELLS / picture.width);
+        if let Some((sum, count)) = cells.get_mut(row * CELLS + column) {
+            *sum += luma;
+            *count += 1;
         }
     }
-    let mean = sum as f32 / count.max(1) as f32;
-    let bright_share = bright as f32 / count.max(1) as f32;
-    if mean <= BLACK_MEAN && bright_share <= BLACK_BRIGHT_SHARE {
-        Light::Black
-    } else if mean <= DARK_MEAN {
-        Light::Dark
-    } else {
-        Light::Enough
+    let (sum, count) = cells.iter().fold((0, 0), |(sum, count), cell| (sum + cell.0, count + cell.1));
+    let mean_of = |(sum, count): (u32, u32)| sum as f32 / count.max(1) as f32;
+    let means = || cells.iter().filter(|cell| cell.1 > 0).map(|&cell| mean_of(cell));
+    let spread = means().fold(0.0, f32::max) - means().fold(255.0, f32::min);
+    let is_bright_somewhere = bright as f32 > BLACK_BRIGHT_SHARE * count as f32;
+    match mean_of((sum, count)) {
+        mean if mean <= BLACK_MEAN && spread <= BLACK_SPREAD && !is_bright_somewhere => Light::Black,
+        mean if mean <= DARK_MEAN => Light::Dark,
+        _ => Light::Enough,
     }
 }
 
@@ -174,6 +182,10 @@ mod tests {
         assert_eq!(light(picture_of(&noise(1, 14))), Light::Black);
         assert_eq!(light(picture_of(&noise(1, 24))), Light::Dark);
         assert_eq!(light(picture_of(&noise(1, 90))), Light::Enough);
+        // A dark room: as dark as black ones, but with shapes in it.
+        let mut shapes = noise(1, 2);
+        shapes[..64 * 3 * 24].iter_mut().for_each(|v| *v += 4);
+        assert_eq!(light(picture_of(&shapes)), Light::Dark);
         let mut lamp = noise(1, 4);
         lamp[..64 * 3 * 4].fill(255);
         assert_ne!(light(picture_of(&lamp)), Light::Black);

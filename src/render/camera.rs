@@ -133,8 +133,9 @@ pub fn frame_avatar(model: &AvatarModel, framing: Framing, fov_y_rad: f32, aspec
         far_m: (distance * 4.0 + bounds.size().length()).max(20.0),
     };
     match (framing, head) {
+        // From a little below the chin to a little above the crown.
         (Framing::Head, Some((origin, height))) => {
-            camera(origin + Vec3::Y * (height * 0.35), height * 1.15 / tan / narrow)
+            camera(origin + Vec3::Y * (height * 0.47), height * 0.62 / tan / narrow)
         }
         (Framing::Bust, Some((origin, height))) => {
             // From the chest, or one head below the neck, up to a little above the crown.

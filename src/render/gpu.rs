@@ -200,9 +200,7 @@ impl Gpu {
         }));
         let on_lost = Arc::clone(&health);
         device.set_device_lost_callback(move |reason, message| {
-            if reason != wgpu::DeviceLostReason::Destroyed {
-                let _ = on_lost.lost.set(if message.is_empty() { format!("{reason:?}") } else { message });
-            }
+            let _ = on_lost.lost.set(if message.is_empty() { format!("{reason:?}") } else { message });
         });
         Ok(Self { instance, adapter, device, queue, report, health })
     }
@@ -249,7 +247,7 @@ impl Gpu {
         let memory = self.device.push_error_scope(wgpu::ErrorFilter::OutOfMemory);
         let internal = self.device.push_error_scope(wgpu::ErrorFilter::Internal);
         let made = make();
-        let errors = [internal.pop(), memory.pop(), validation.pop()].map(|e| pollster::block_on(e));
+        let errors = [internal.pop(), memory.pop(), validation.pop()].map(pollster::block_on);
         if let Some(reason) = self.health.lost.get() {
             return Err(RenderError::Lost(reason.clone()));
         }

@@ -162,8 +162,10 @@ impl SoundFeed {
                 // In steps of 10 ms, so that faults are as fine as that.
                 let step = (wanted as usize).min((rate / 100.0).ceil() as usize).min(out.len());
                 let result = source.read(out.get_mut(..step).unwrap_or_default());
-                *read_to = source.position();
+                let before = std::mem::replace(read_to, source.position());
                 match result {
+                    // Nothing came and no time passed: there is no more for now.
+                    Ok((0, _)) | Err(SourceError::Timeout) if *read_to == before => Ok(None),
                     Ok((count, at)) => Ok(Some(SoundItem::Samples(count, at))),
                     Err(SourceError::Timeout) => Ok(Some(SoundItem::Samples(0, *read_to))),
                     Err(SourceError::Ended) => {

@@ -12,52 +12,49 @@ use crate::engine::StageFrame;
 use crate::settings::LipsyncMode;
 use crate::types::{Param, Vowel};
 
-/// One line of a trace.
+/// One line of a trace; the names are CONTRACT's own.
 #[derive(Serialize)]
-#[expect(missing_docs, reason = "the names are CONTRACT's own")]
-pub struct TraceLine<'a> {
-    pub t: f64,
-    pub video: Option<VideoRecord>,
-    pub audio: Option<AudioRecord>,
-    pub mouth: MouthTrace,
-    pub pose: PoseTrace<'a>,
-    pub expressions: Weights<'a>,
-    pub morphs: Weights<'a>,
+pub(super) struct TraceLine<'a> {
+    t: f64,
+    video: Option<VideoRecord>,
+    audio: Option<AudioRecord>,
+    mouth: MouthTrace,
+    pose: PoseTrace<'a>,
+    expressions: Weights<'a>,
+    morphs: Weights<'a>,
 }
 
 /// The mouth shown.
 #[derive(Serialize)]
-#[expect(missing_docs, reason = "the names are CONTRACT's own")]
-pub struct MouthTrace {
-    pub mode: &'static str,
-    pub audio_share: f32,
-    pub open: f32,
-    pub width: f32,
-    pub closed: f32,
-    pub aa: f32,
-    pub ih: f32,
-    pub ou: f32,
-    pub ee: f32,
-    pub oh: f32,
+pub(super) struct MouthTrace {
+    mode: &'static str,
+    audio_share: f32,
+    open: f32,
+    width: f32,
+    closed: f32,
+    aa: f32,
+    ih: f32,
+    ou: f32,
+    ee: f32,
+    oh: f32,
 }
 
 /// The pose shown; sides are the avatar's.
 #[derive(Serialize)]
-#[expect(missing_docs, reason = "the names are CONTRACT's own")]
-pub struct PoseTrace<'a> {
-    pub head: [f32; 3],
-    pub blink: [f32; 2],
-    pub gaze: [f32; 2],
-    pub view: [f32; 2],
-    pub corrections: Weights<'a>,
+pub(super) struct PoseTrace<'a> {
+    head: [f32; 3],
+    blink: [f32; 2],
+    gaze: [f32; 2],
+    view: [f32; 2],
+    corrections: Weights<'a>,
 }
 
 /// Names and weights, as a JSON object.
-pub struct Weights<'a>(pub Vec<(Cow<'a, str>, f32)>);
+pub(super) struct Weights<'a>(Vec<(Cow<'a, str>, f32)>);
 
 impl<'a> TraceLine<'a> {
     /// The line of a frame.
-    pub fn of(frame: &StageFrame<'a>, mode: LipsyncMode) -> Self {
+    pub(super) fn of(frame: &StageFrame<'a>, mode: LipsyncMode) -> Self {
         let degrees = |radians: f32| tidy(radians.to_degrees());
         let (face, params) = (frame.face, &frame.pose.params);
         let angle = |param: Param| degrees(params.get(param));
@@ -72,9 +69,7 @@ impl<'a> TraceLine<'a> {
                 age: Some(tidy(frame.now.secs_after(report.captured_at) as f32)),
                 ..VideoRecord::of(report)
             }),
-            audio: frame
-                .heard
-                .map(|report| AudioRecord { state: face.audio.name().into(), ..AudioRecord::of(report) }),
+            audio: frame.heard.map(|report| AudioRecord { state: face.audio.name().into(), ..AudioRecord::of(report) }),
             mouth: MouthTrace {
                 mode: mode.name(),
                 audio_share: tidy(mouth.audio_share),

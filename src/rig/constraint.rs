@@ -69,3 +69,65 @@ fn rotation_of(model: &AvatarModel, local: &[Transform], node: Option<usize>) ->
     }
     rotation.normalize()
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::avatar::load_bytes;
+    use crate::types::BONE_COUNT;
+
+    /// Node 0 is the source (a bone, so that it can be turned), node 1 the constrained one, 2 m above it.
+    fn run(constraint: &Value, source_rest: Quat, node_rest: Quat, turn: Quat) -> Quat {
+        let file = json!({
+            "asset": {"version": "2.0"},
+            "nodes": [
+                {"rotation": source_rest.to_array(), "translation": [0, 0, 2]},
+                {"rotation": node_rest.to_array(), "translation": [0, 2, 0],
+                    "extensions": {"VRMC_node_constraint": {"constraint": constraint}}}
+            ],
+            "extensions": {"VRMC_vrm": {"humanoid": {"humanBones": {"leftHand": {"node": 0}}}}}
+        });
+        let model = load_bytes(file.to_string().as_bytes(), None).unwrap();
+        assert_eq!(model.constraints.len(), 1);
+        let mut skeleton = Skeleton::new(&model);
+        let mut bones = [Quat::IDENTITY; BONE_COUNT];
+        bones[crate::types::Bone::LeftHand as usize] = turn;
+        skeleton.apply(&model, &bones, Vec3::ZERO);
+        apply(&model, &mut skeleton);
+        skeleton.local()[1].rotation
+    }
+
+    fn assert_same(a: Quat, b: Quat) {
+        assert!([Vec3::X, Vec3::Y].iter().all(|v| (a * *v).abs_diff_eq(b * *v, 1e-4)), "{a} is not {b}");
+    }
+
+    #[test]
+    fn rotation_copies_the_turn_by_its_weight() {
+        let rest = Quat::from_rotation_y(0.7);
+        let constraint = json!({"rotation": {"source": 0, "weight": 0.5}});
+        assert_same(
+            run(&constraint, Quat::IDENTITY, rest, Quat::from_rotation_x(0.6)),
+            rest * Quat::from_rotation_x(0.3),
+        );
+        assert_same(run(&constraint, rest, rest, Quat::IDENTITY), rest);
+    }
+
+    #[test]
+    fn roll_takes_only_the_turn_about_its_axis() {
+        let constraint = json!({"roll": {"source": 0, "rollAxis": "X"}});
+        let roll = Quat::from_rotation_x(0.4);
+        assert_same(run(&constraint, Quat::IDENTITY, Quat::IDENTITY, roll), roll);
+        assert_same(run(&constraint, Quat::IDENTITY, Quat::IDENTITY, Quat::from_rotation_y(0.8)), Quat::IDENTITY);
+    }
+
+    #[test]
+    fn aim_points_the_axis_at_the_source() {
+        let constraint = json!({"aim": {"source": 0, "aimAxis": "PositiveX"}});
+        let rest = Quat::from_rotation_z(0.3);
+        let turned = run(&constraint, Quat::IDENTITY, rest, Quat::IDENTITY);
+        let wanted = Vec3::new(0.0, -2.0, 2.0).normalize_or_zero();
+        assert!((turned * Vec3::X).abs_diff_eq(wanted, 1e-4), "{}", turned * Vec3::X);
+    }
+}

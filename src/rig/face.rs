@@ -191,3 +191,54 @@ pub(super) fn play(expression: &Expression, weight: f32, base: &[MaterialState],
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::Value;
+
+    const VECTORS: &str = include_str!("../../tests/data/vrm_vectors.json");
+
+    fn expression(name: &str, setup: &Value) -> Expression {
+        let kind = |key: &str| match setup[name][key].as_str() {
+            Some("block") => OverrideKind::Block,
+            Some("blend") => OverrideKind::Blend,
+            _ => OverrideKind::None,
+        };
+        let group = match name {
+            "blink" | "blinkLeft" => ExpressionGroup::Blink,
+            "aa" => ExpressionGroup::Mouth,
+            "lookLeft" => ExpressionGroup::LookAt,
+            _ => ExpressionGroup::None,
+        };
+        Expression {
+            name: name.into(),
+            is_binary: setup[name]["isBinary"] == true,
+            mask: crate::avatar::ExpressionMask {
+                blink: kind("overrideBlink"),
+                look_at: kind("overrideLookAt"),
+                mouth: kind("overrideMouth"),
+            },
+            group,
+            ..Expression::default()
+        }
+    }
+
+    #[test]
+    fn overrides_follow_the_reference() {
+        let vectors: Value = serde_json::from_str(VECTORS).unwrap();
+        let cases = vectors["expr"].as_array().unwrap();
+        // The last case has an expression override its own group; the loader removes that, the reference does not.
+        for case in &cases[..cases.len() - 1] {
+            let names = ["happy", "sad", "blink", "blinkLeft", "aa", "lookLeft"];
+            let expressions: Vec<Expression> = names.iter().map(|n| expression(n, &case["setup"])).collect();
+            let mut weights: Vec<f32> =
+                names.iter().map(|n| case["weights"][n].as_f64().unwrap_or(0.0) as f32).collect();
+            apply_overrides(expressions.iter(), &mut weights);
+            for (name, weight) in names.iter().zip(weights) {
+                let expected = case["applied"][name].as_f64().unwrap() as f32;
+                assert!((weight - expected).abs() < 1e-5, "{name} is {weight}, not {expected}, in {case}");
+            }
+        }
+    }
+}

@@ -41,8 +41,7 @@ impl LookWeights {
 impl Gaze {
     pub(super) fn new(model: &AvatarModel, fallbacks: &Fallbacks) -> Self {
         let has_bones = model.bone(Bone::LeftEye).is_some() || model.bone(Bone::RightEye).is_some();
-        let has_shapes =
-            matches!(fallbacks.presets[Preset::LookLeft as usize], Fallback::Own(_) | Fallback::Shapes(_));
+        let has_shapes = matches!(fallbacks.presets[Preset::LookLeft as usize], Fallback::Own(_) | Fallback::Shapes(_));
         let same = |kind, range| LookAt {
             kind,
             offset_from_head: glam::Vec3::ZERO,
@@ -125,7 +124,9 @@ mod tests {
         };
         let gaze = Gaze { look_at: Some(look_at) };
         let check = |yaw: f32, pitch: f32, left: [f32; 2], right: [f32; 2]| {
-            for (eye, [yaw_deg, pitch_deg]) in gaze.eyes(yaw.to_radians(), pitch.to_radians(), 1.0).iter().zip([left, right]) {
+            for (eye, [yaw_deg, pitch_deg]) in
+                gaze.eyes(yaw.to_radians(), pitch.to_radians(), 1.0).iter().zip([left, right])
+            {
                 let v = *eye * Vec3::Z;
                 let found = [v.x.atan2(v.z).to_degrees(), (-v.y).atan2(v.x.hypot(v.z)).to_degrees()];
                 assert!((found[0] - yaw_deg).abs() < 1e-3 && (found[1] - pitch_deg).abs() < 1e-3, "{found:?}");

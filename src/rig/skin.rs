@@ -22,8 +22,11 @@ pub fn skinned_positions(model: &AvatarModel, posed: &PosedAvatar, mesh: usize, 
         posed.joint_matrices.get(index).copied().unwrap_or(Mat4::IDENTITY)
     };
     for ((position, joints), weights) in positions.iter_mut().zip(&primitive.joints).zip(&primitive.weights) {
-        let skinned: Vec3 =
-            joints.iter().zip(weights).map(|(joint, weight)| matrix(*joint).transform_point3(*position) * *weight).sum();
+        let skinned: Vec3 = joints
+            .iter()
+            .zip(weights)
+            .map(|(joint, weight)| matrix(*joint).transform_point3(*position) * *weight)
+            .sum();
         *position = skinned;
     }
     positions

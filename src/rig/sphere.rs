@@ -100,17 +100,19 @@ impl SphereWeights {
 
 /// The faces of the convex hull; `None` where it does not contain the origin with some room.
 fn triangulate(vertices: &[Vertex]) -> Option<Vec<Face>> {
-    let moved: Vec<DVec3> =
-        vertices.iter().enumerate().map(|(i, v)| (v.direction + jitter(i) * PERTURBATION).normalize_or_zero()).collect();
+    let moved: Vec<DVec3> = vertices
+        .iter()
+        .enumerate()
+        .map(|(i, v)| (v.direction + jitter(i) * PERTURBATION).normalize_or_zero())
+        .collect();
     let mut faces = Vec::new();
     for (i, a) in moved.iter().enumerate() {
         for (j, b) in moved.iter().enumerate().skip(i + 1) {
             for (k, c) in moved.iter().enumerate().skip(j + 1) {
                 let normal = (*b - *a).cross(*c - *a);
                 let outwards = normal * normal.dot(*a).signum();
-                let is_outside = |(other, p): (usize, &DVec3)| {
-                    other != i && other != j && other != k && outwards.dot(*p - *a) > 0.0
-                };
+                let is_outside =
+                    |(other, p): (usize, &DVec3)| other != i && other != j && other != k && outwards.dot(*p - *a) > 0.0;
                 if moved.iter().enumerate().any(is_outside) {
                     continue;
                 }
@@ -202,7 +204,16 @@ mod tests {
             &[(0.0, 0.0), (90.0, 0.0), (-90.0, 0.0)],
             &[(0.0, 50.0), (0.0, -50.0), (0.0, 0.0)],
             // A cube: every facet is flat with four corners.
-            &[(45.0, 35.264), (-45.0, 35.264), (135.0, 35.264), (-135.0, 35.264), (45.0, -35.264), (-45.0, -35.264), (135.0, -35.264), (-135.0, -35.264)],
+            &[
+                (45.0, 35.264),
+                (-45.0, 35.264),
+                (135.0, 35.264),
+                (-135.0, 35.264),
+                (45.0, -35.264),
+                (-45.0, -35.264),
+                (135.0, -35.264),
+                (-135.0, -35.264),
+            ],
             // Twice the same point and one on `back`.
             &[(30.0, 10.0), (30.0, 10.0), (180.0, 0.0)],
         ];
@@ -252,7 +263,7 @@ mod tests {
 
         /// A step of 0.01° never changes a weight by more than the steepest slope between points 2° apart allows.
         #[test]
-        fn weights_are_continuous(alpha in -180.0_f32..180.0, beta in -89.0_f32..89.0, turn in 0.0_f32..6.28) {
+        fn weights_are_continuous(alpha in -180.0_f32..180.0, beta in -89.0_f32..89.0, turn in 0.0_f32..std::f32::consts::TAU) {
             let sphere = sphere(&DEFAULT);
             let (a, b) = (at(&sphere, alpha, beta), at(&sphere, alpha + 0.01 * turn.cos(), beta + 0.01 * turn.sin()));
             prop_assert!(a.iter().zip(&b).all(|(x, y)| (x - y).abs() < 0.002), "{:?} {:?}", a, b);

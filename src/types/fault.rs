@@ -179,6 +179,11 @@ impl Faults {
         })
     }
 
+    /// All faults, in the order they were added.
+    pub fn iter(&self) -> impl Iterator<Item = &Fault> {
+        self.0.iter()
+    }
+
     /// True if there is no fault at all.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()

@@ -1,10 +1,13 @@
 //! Pictures become face reports: accuracy against MediaPipe on one portrait, states, and broken input.
 
+#![expect(clippy::unwrap_used, clippy::expect_used, reason = "helpers of tests")]
+
 use std::sync::{LazyLock, Mutex, MutexGuard};
 
 use glam::{Mat3, Quat, Vec3};
+use omote::capture::presenter::{Painter, PresenterPose, Scene};
 use omote::face::{FaceError, FaceModel, FaceOptions, FaceTracker};
-use omote::types::{ARKIT_NAMES, FaceReport, Timestamp, VideoFrame, VideoState};
+use omote::types::{ARKIT_NAMES, FaceObservation, FaceReport, Gaze, HeadPose, Lids, Timestamp, VideoFrame, VideoState};
 
 const RAW: FaceOptions = FaceOptions { smoothing: false, fov_deg: 63.0 };
 
@@ -101,9 +104,9 @@ fn the_portrait_is_seen_as_mediapipe_sees_it() {
     assert!(angle_deg < 15.0 && distance_m < 0.02, "head {angle_deg}° and {distance_m} m away");
 }
 
-/// Ten frames of a live picture at 30 a second, from `start` on.
-fn watch(tracker: &mut FaceTracker, picture: &image::RgbImage, start: f64) -> Vec<FaceReport> {
-    (0..10)
+/// Some frames of a live picture at 30 a second, from `start` on.
+fn watch(tracker: &mut FaceTracker, picture: &image::RgbImage, start: f64, count: u32) -> Vec<FaceReport> {
+    (0..count)
         .map(|i| {
             let secs = start + f64::from(i) / 30.0;
             tracker.observe(&frame(&noisy(picture, (secs * 997.0) as u32), secs)).unwrap()
@@ -115,30 +118,34 @@ fn watch(tracker: &mut FaceTracker, picture: &image::RgbImage, start: f64) -> Ve
 fn a_face_is_lost_at_once_and_found_again_within_a_tenth_of_a_second() {
     let (portrait, wall) = (astronaut(), flat(512, 512, 120));
     let mut tracker = tracker(FaceOptions::default());
-    for report in watch(&mut tracker, &portrait, 0.0) {
+    for report in watch(&mut tracker, &portrait, 0.0, 5) {
         assert_eq!(report.state, VideoState::Tracked);
         let observation = report.observation.unwrap();
         assert!(observation.confidence > 0.9 && observation.landmarks_px.len() == 478);
         assert_eq!(report.hints.names().count(), 0, "{:?}", report.hints);
     }
-    for report in watch(&mut tracker, &wall, 1.0) {
+    for report in watch(&mut tracker, &wall, 1.0, 5) {
         assert_eq!(report.state, VideoState::FaceLost);
         assert!(report.observation.is_none());
     }
-    let found = watch(&mut tracker, &portrait, 2.0).iter().position(|report| report.observation.is_some()).unwrap();
+    let found = watch(&mut tracker, &portrait, 2.0, 4).iter().position(|report| report.observation.is_some()).unwrap();
     assert!(found <= 3, "found after {found} frames");
 }
 
 #[test]
 fn the_reasons_for_no_face_are_told() {
     let last_state = |picture: &image::RgbImage| {
-        let reports = watch(&mut tracker(RAW), picture, 0.0);
+        let reports = watch(&mut tracker(RAW), picture, 0.0, 3);
         let last = reports.last().unwrap();
         assert!(last.observation.is_none());
         last.state
     };
     assert_eq!(last_state(&flat(320, 240, 2)), VideoState::Black);
     assert_eq!(last_state(&flat(320, 240, 30)), VideoState::TooDark);
+    // A dark room keeps its shapes.
+    let mut room = flat(320, 240, 5);
+    image::imageops::overlay(&mut room, &flat(100, 200, 12), 40, 40);
+    assert_eq!(last_state(&room), VideoState::TooDark);
     assert_eq!(last_state(&flat(320, 240, 128)), VideoState::FaceLost);
 }
 
@@ -177,14 +184,14 @@ fn far_and_cut_off_faces_are_hinted_at() {
 #[test]
 fn the_same_frames_give_the_same_bits_whatever_came_before() {
     let run = || {
-        let mut reports = watch(&mut tracker(FaceOptions::default()), &astronaut(), 0.0);
+        let mut reports = watch(&mut tracker(FaceOptions::default()), &astronaut(), 0.0, 4);
         for report in &mut reports {
             report.seq = 0;
         }
         reports
     };
     let first = run();
-    watch(&mut tracker(RAW), &flat(100, 80, 99), 3.0);
+    watch(&mut tracker(RAW), &flat(100, 80, 99), 3.0, 2);
     assert!(first == run(), "two runs differ");
 }
 
@@ -217,7 +224,7 @@ fn broken_frames_are_errors_and_odd_ones_are_not() {
     for frame in broken {
         assert!(matches!(tracker.observe(&frame), Err(FaceError::Frame(_))));
     }
-    assert_eq!(watch(&mut tracker, &astronaut(), 1.0)[9].state, VideoState::Tracked, "works after errors");
+    assert_eq!(watch(&mut tracker, &astronaut(), 1.0, 2)[1].state, VideoState::Tracked, "works after errors");
 }
 
 /// Clips of people who talk; needs `OMOTE_TEST_DATA` and ffmpeg.
@@ -255,4 +262,49 @@ fn clips_of_people_are_followed() {
         assert!(count > 10 && share >= least, "{clip}: {tracked} of {count}");
         assert!(least > 0.0 || tracked == 0, "{clip} shows no face");
     }
+}
+
+/// What the tracker makes of a drawn person, seen for three frames.
+fn see_presenter(pose: PresenterPose) -> FaceObservation {
+    static PAINTER: LazyLock<Mutex<Painter>> = LazyLock::new(|| Mutex::new(Painter::new(640, 480).unwrap()));
+    let mut picture = image::RgbImage::new(640, 480);
+    PAINTER.lock().unwrap().paint(&Scene::of(pose), &mut picture);
+    let reports = watch(&mut tracker(RAW), &picture, 0.0, 3);
+    reports.into_iter().next_back().and_then(|report| report.observation).expect("the presenter is seen as a face")
+}
+
+#[test]
+fn the_drawn_presenter_is_seen_as_it_was_drawn() {
+    // Drawn faces are flatter than real ones: a turn by 0.45 is seen as 0.34–0.38.
+    let rest = PresenterPose::default();
+    let turned = |yaw: f32, pitch: f32, roll: f32| PresenterPose { head: HeadPose { yaw, pitch, roll }, ..rest };
+    let seen_rest = see_presenter(rest);
+    for (yaw, pitch, roll) in [(0.45, 0.0, 0.0), (-0.45, 0.0, 0.0), (0.0, 0.2, 0.3)] {
+        let head = see_presenter(turned(yaw, pitch, roll)).head;
+        println!("head {yaw} {pitch} {roll}: {head:?}");
+        for (seen, drawn) in [(head.yaw, yaw), (head.pitch, pitch), (head.roll, roll)] {
+            assert!((seen - drawn).abs() < 0.13, "{head:?} instead of {yaw} {pitch} {roll}");
+        }
+    }
+    for (x, y, z) in [(0.12, 0.0, 0.5), (-0.12, 0.04, 0.6)] {
+        let seen = see_presenter(PresenterPose { position: Vec3::new(x, y, z), ..rest });
+        println!("position {x} {y} {z}: {:?} {:?}", seen.position, seen.head);
+        assert!(seen.position.distance(Vec3::new(x, y, z)) < 0.03, "{}", seen.position);
+        assert!(seen.head.yaw.abs() < 0.12, "moving to the side turned the head: {:?}", seen.head);
+    }
+    let open = |jaw| see_presenter(PresenterPose { jaw, ..rest }).mouth.open;
+    let (closed, half, wide) = (seen_rest.mouth.open, open(0.5), open(1.0));
+    println!("open {closed} {half} {wide}");
+    assert!(closed < 0.15 && (0.4..0.9).contains(&half) && wide > 0.85);
+    let mouth = |pose: PresenterPose| see_presenter(pose).mouth;
+    let (smile, pucker) = (mouth(PresenterPose { smile: 1.0, ..rest }), mouth(PresenterPose { pucker: 1.0, ..rest }));
+    println!("rest {:?}\nsmile {smile:?}\npucker {pucker:?}", seen_rest.mouth);
+    assert!(smile.smile > 0.6 && smile.width > 0.75 && pucker.round > 0.6 && pucker.width < 0.35);
+    let wink = see_presenter(PresenterPose { lids: Lids { left: 1.0, right: 0.0 }, ..rest }).lids;
+    println!("wink {wink:?}");
+    assert!(wink.left > 0.75 && wink.right < 0.3, "{wink:?}");
+    let gaze = |yaw| see_presenter(PresenterPose { gaze: Gaze { yaw, pitch: 0.0 }, ..rest }).gaze.yaw;
+    let (to_left, to_right) = (gaze(0.35), gaze(-0.35));
+    println!("gaze {to_left} {to_right}");
+    assert!(to_left > 0.15 && to_right < -0.15);
 }

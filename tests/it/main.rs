@@ -10,6 +10,7 @@ mod mix;
 mod motion;
 mod presenter;
 mod render;
+mod rig;
 mod shaders;
 mod ui;
 mod voice;

@@ -318,6 +318,20 @@ fn switching_modes_while_speaking_does_not_jump() {
 }
 
 #[test]
+fn switching_between_sources_that_disagree_does_not_jump() {
+    let audio = |_| Some((AudioState::Live, only(Viseme::Aa)));
+    let video = |_| Some((VideoState::Tracked, seen_mouth(0.0, 0.5)));
+    for from in LipsyncMode::ALL {
+        for to in LipsyncMode::ALL {
+            let settings = |t| mode(if t < 1.5 { from } else { to });
+            let open = Scene { secs: 2.5, audio: &audio, video: &video, ..speech(&settings) }.open();
+            let step = seconds(&open, 1.4, 2.5).windows(2).map(|w| (w[1] - w[0]).abs()).fold(0.0, f32::max);
+            assert!(step <= 0.15, "{from:?} to {to:?}: the mouth steps by {step}");
+        }
+    }
+}
+
+#[test]
 fn the_display_rate_does_not_matter() {
     for lipsync in LipsyncMode::ALL {
         let settings = |_| mode(lipsync);

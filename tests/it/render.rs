@@ -1,17 +1,19 @@
 //! Pictures on a software adapter: what must hold for any picture, and golden ones.
 //!
 //! Without an adapter these tests say so and pass, except where `CI` is set: there they fail.
+#![allow(clippy::unwrap_used, clippy::panic, clippy::print_stderr, reason = "the helpers of tests, too, may fail")]
 
 mod golden;
 mod models;
 
 use std::sync::{Mutex, MutexGuard, OnceLock};
 
-use glam::{Mat4, Quat, Vec2, Vec3, Vec4};
+use glam::{Mat4, Quat, Vec2, Vec3};
 use image::RgbaImage;
 use omote::avatar::{AlphaMode, AvatarModel, OutlineMode, PosedAvatar, TextureRef, TextureTransform};
+use omote::render::gpu::wgpu;
 use omote::render::{
-    AdapterChoice, Background, Camera, DeformOn, Framing, Gpu, GpuOptions, GpuState, Lighting, Msaa, Outlines,
+    AdapterChoice, Background, Bounds, Camera, DeformOn, Framing, Gpu, GpuOptions, GpuState, Lighting, Msaa, Outlines,
     PixelAlpha, Preview, RenderError, RenderOptions, Renderer, Scene, SnapshotOptions, Target, frame_avatar,
     list_adapters, snapshot,
 };
@@ -184,8 +186,11 @@ fn opaque_ignores_alpha_mask_cuts_and_blend_mixes() {
     assert_eq!(draw(AlphaMode::Opaque, 0.0), [255, 255, 255, 255], "solid although the file says alpha 0");
     assert_eq!(draw(AlphaMode::Mask { cutoff: 0.5 }, 0.4), [0, 0, 0, 0]);
     assert_eq!(draw(AlphaMode::Mask { cutoff: 0.5 }, 0.6), [255, 255, 255, 255]);
-    assert_near(draw(AlphaMode::Blend { writes_depth: false }, 0.5), [255, 255, 255, 128]);
-    assert_near(draw(AlphaMode::Blend { writes_depth: true }, 0.25), [255, 255, 255, 64]);
+    // Eight bits of colour times alpha give back the colour less exactly than eight bits of colour.
+    let [red, .., alpha] = draw(AlphaMode::Blend { writes_depth: false }, 0.5);
+    assert!(red >= 253 && alpha == 128, "{red} {alpha}");
+    let [red, .., alpha] = draw(AlphaMode::Blend { writes_depth: true }, 0.25);
+    assert!(red >= 251 && alpha == 64, "{red} {alpha}");
 }
 
 #[test]
@@ -247,7 +252,9 @@ fn morph_normals_change_the_light() {
     let before = middle(&shoot_with(&shared.0, &model, &posed, &options));
     posed.morph_weights[0] = 1.0;
     let after = middle(&shoot_with(&shared.0, &model, &posed, &options));
-    assert!(before[0] < 200 && after[0] == 255, "{before:?} {after:?}");
+    // Edge-on to the light is half lit, so three quarters as bright.
+    assert_near(before, [srgb(0.75), srgb(0.75), srgb(0.75), 255]);
+    assert_eq!(after, [255; 4]);
 }
 
 #[test]
@@ -465,6 +472,113 @@ fn poses_of_other_avatars_and_empty_avatars_do_no_harm() {
 }
 
 #[test]
+fn normal_textures_lean_right_with_red_and_up_with_green() {
+    let Some((_turn, shared)) = gpu() else { return };
+    let brightness = |leaning: Vec3, direction: Vec3| {
+        let mut material = models::plain(Vec3::ONE);
+        material.normal_texture = Some(TextureRef { texture: 0, uv_set: 0, transform: TextureTransform::default() });
+        let mut model = Builder::new().quad(1.0, material).build();
+        model.textures.push(models::leaning(leaning));
+        let lighting = Lighting { direction, ..Lighting::PLAIN };
+        let posed = PosedAvatar::rest(&model);
+        i32::from(middle(&shoot_with(&shared.0, &model, &posed, &SnapshotOptions { lighting, ..options() }))[0])
+    };
+    for (leaning, towards) in [(Vec3::new(0.6, 0.0, 0.8), Vec3::X), (Vec3::new(0.0, 0.6, 0.8), Vec3::Y)] {
+        let (lit, away) = (brightness(leaning, towards + Vec3::Z), brightness(leaning, Vec3::Z - towards));
+        // N·L is 1.4 / √2 and 0.2 / √2.
+        let expected = [0.99, 0.1414].map(|l| i32::from(srgb(l)));
+        assert!((lit - expected[0]).abs() <= 2 && (away - expected[1]).abs() <= 4, "{leaning}: {lit} {away}");
+    }
+}
+
+#[test]
+fn refusals_of_the_driver_and_device_loss_become_states() {
+    let Some((_turn, _shared)) = gpu() else { return };
+    // A device of its own: it is broken on purpose.
+    let gpu = Gpu::new(GpuOptions { adapter: AdapterChoice::Software, display: None }).unwrap();
+    let model = Builder::new().quad(1.0, toon(Vec3::ONE)).build();
+    let mut renderer = Renderer::new(&gpu, &model, RenderOptions::default()).unwrap();
+    let target = Target::new(&gpu, 16, 16, Msaa::X4).unwrap();
+    assert_eq!(gpu.state(), GpuState::Working);
+    let _ = gpu.device.create_buffer(&wgpu::BufferDescriptor {
+        label: None,
+        size: !3,
+        usage: wgpu::BufferUsages::VERTEX,
+        mapped_at_creation: false,
+    });
+    assert!(matches!(gpu.state(), GpuState::Faulty { count: 1, .. }), "{:?}", gpu.state());
+    renderer.draw(&PosedAvatar::rest(&model), &scene(), &target).unwrap();
+    gpu.device.destroy();
+    let _ = gpu.flush();
+    assert!(matches!(gpu.state(), GpuState::Lost(_)), "{:?}", gpu.state());
+    let error = renderer.draw(&PosedAvatar::rest(&model), &scene(), &target).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Gone, "{error}");
+}
+
+#[test]
+fn drawing_may_happen_on_another_thread() {
+    fn check<T: Send>() {}
+    check::<Gpu>();
+    check::<Renderer>();
+    check::<Target>();
+    check::<Preview>();
+    check::<omote::render::OutputSurface>();
+}
+
+/// The bundled avatar with some expressions, by name, laid on by hand.
+fn bundled(expressions: &[(&str, f32)]) -> (AvatarModel, PosedAvatar) {
+    let model = omote::avatar::bundled().unwrap();
+    let mut posed = PosedAvatar::rest(&model);
+    for (name, weight) in expressions {
+        let expression = model.expressions.iter().find(|e| e.name == *name).unwrap();
+        for bind in &expression.binds.morphs {
+            posed.morph_weights[bind.morph] += bind.weight * weight;
+        }
+    }
+    (model, posed)
+}
+
+#[test]
+fn framing_fits_the_avatar() {
+    let model = omote::avatar::bundled().unwrap();
+    let bounds = Bounds::of(&model).unwrap();
+    let head = model.nodes[model.bone(omote::types::Bone::Head).unwrap()].avatar_from_node.w_axis.truncate();
+    for aspect in [0.5625, 1.0, 16.0 / 9.0] {
+        let seen = |framing, point: Vec3| {
+            frame_avatar(&model, framing, Camera::FOV_Y_RAD, aspect).clip_from_avatar(aspect).project_point3(point)
+        };
+        let crown = Vec3::new(head.x, bounds.max.y, head.z);
+        for framing in [Framing::Head, Framing::Bust, Framing::Full] {
+            assert!((0.3..1.0).contains(&seen(framing, crown).y), "{framing:?} {aspect}: {}", seen(framing, crown));
+            assert!(seen(framing, head).abs().max_element() < 1.0, "{framing:?} {aspect}");
+        }
+        let feet = Vec3::new(0.0, bounds.min.y, 0.0);
+        assert!(seen(Framing::Full, feet).y > -1.0 && seen(Framing::Bust, feet).y < -1.0, "{aspect}");
+        assert!(seen(Framing::Full, bounds.max).x < 1.0 && seen(Framing::Full, bounds.min).x > -1.0, "{aspect}");
+        // The nearer the framing, the larger the head.
+        let size = |framing| seen(framing, crown).y - seen(framing, head).y;
+        assert!(size(Framing::Head) >= size(Framing::Bust) && size(Framing::Bust) > size(Framing::Full), "{aspect}");
+    }
+}
+
+#[test]
+fn the_bundled_avatar_looks_as_before() {
+    let Some((_turn, shared)) = gpu() else { return };
+    let (model, rest) = bundled(&[]);
+    let plain = SnapshotOptions { width: 160, height: 160, msaa: Msaa::Off, ..Default::default() };
+    let head = shoot_with(&shared.0, &model, &rest, &plain);
+    golden::check("bundled_rest", &head);
+    let (_, speaking) = bundled(&[("aa", 1.0), ("blinkLeft", 1.0)]);
+    let camera = Some(frame_avatar(&model, Framing::Bust, Camera::FOV_Y_RAD, 4.0 / 3.0));
+    let background = Background::Color([0, 255, 0]);
+    let bust = SnapshotOptions { camera, width: 192, height: 144, background, lighting: Lighting::STUDIO, ..plain };
+    golden::check("bundled_speaking", &shoot_with(&shared.0, &model, &speaking, &bust));
+    // Not only the stored pictures say that the face moves.
+    let still = shoot_with(&shared.0, &model, &rest, &bust);
+    assert!(differing(&still, &shoot_with(&shared.0, &model, &speaking, &bust), 16) > 30);
+}
+
+#[test]
 fn odd_materials_look_as_before() {
     let Some((_turn, shared)) = gpu() else { return };
     let model = models::material_board();
@@ -473,5 +587,4 @@ fn odd_materials_look_as_before() {
     let lighting = Lighting { direction: Vec3::new(0.6, 0.8, 1.0), ..Lighting::STUDIO };
     let options = SnapshotOptions { lighting, width: 192, height: 192, ..options() };
     golden::check("materials", &shoot_with(&shared.0, &model, &posed, &options));
-    let _ = Vec4::ONE;
 }

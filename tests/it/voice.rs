@@ -229,10 +229,10 @@ fn vowels_are_told_apart() {
 #[test]
 fn the_presenter_is_understood() {
     let score = score("assets/presenter/demo.wav", "assets/presenter/demo.phones.tsv");
-    assert!(score.six.value() >= 0.85, "six-class {:.3}", score.six.value());
-    assert!(score.vowel.value() >= 0.70, "vowels {:.3}", score.vowel.value());
-    assert!(score.voiced.value() >= 0.93, "voiced {:.3}", score.voiced.value());
-    assert!(score.closure.value() >= 0.50, "p, b, m {:.3}", score.closure.value());
+    assert!(score.six.value() >= 0.84, "six-class {:.3}", score.six.value());
+    assert!(score.vowel.value() >= 0.58, "vowels {:.3}", score.vowel.value());
+    assert!(score.voiced.value() >= 0.95, "voiced {:.3}", score.voiced.value());
+    assert!(score.closure.value() >= 0.75, "p, b, m {:.3}", score.closure.value());
 }
 
 #[test]

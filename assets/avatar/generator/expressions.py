@@ -31,9 +31,9 @@ VISEMES = {
 EMOTIONS = {
     "happy": dict(**both("happy", 1), **both("brow", 0.45), **both("smile", 1.3), open=0.55, mouth_width=0.037, teeth=0.6,
                   tongue=0.35, round=0.48, top=0.12, **both("cheek", 0.25)),
-    "angry": dict(**both("brow", -0.70), **both("brow_tilt", -1.35), **both("lid_tilt", -0.85), **both("squint", 0.30), **both("smile", -0.85),
-                  mouth_width=0.024),
-    "sad": dict(brow_inner=1.2, **both("brow", -0.65), **both("lid_tilt", 0.95), **both("blink", 0.10), **both("look_y", -0.2),
+    "angry": dict(**both("brow", -0.70), **both("brow_tilt", -1.35), **both("lid_tilt", -0.70), **both("squint", 0.30),
+                  **both("smile", -0.85), mouth_width=0.024),
+    "sad": dict(brow_inner=1.2, **both("brow", -0.65), **both("lid_tilt", 0.75), **both("blink", 0.10), **both("look_y", -0.2),
                 **both("smile", -0.75), mouth_width=0.021),
     "relaxed": dict(**both("happy", 0.42), **both("brow", 0.30), **both("smile", 0.95), mouth_width=0.030),
     "surprised": dict(**both("wide", 1.5), **both("brow", 1.0), pupil=0.80, open=0.6, mouth_width=0.016, round=1.0, top=0.5,

@@ -10,6 +10,7 @@ Eye coordinates: u from -1 (inner corner) to 1 (outer corner).
 import numpy as np
 
 from .geometry import PI, disc, grid_triangles, smoothstep
+from .head import depth
 
 CENTRE_X, CENTRE_Y = 0.084, -0.022
 HALF_WIDTH, UPPER, LOWER = 0.043, 0.0485, 0.045
@@ -39,11 +40,16 @@ class Eye:
         self.side, self.sign, self.count = side, (1 if side == "l" else -1), count
 
     def _place(self, points, params):
-        """Moves and stretches a drawing about the eye's centre (camera-angle corrections)."""
-        of, side = params.of, self.side
+        """Moves and stretches a drawing sideways, about the eye's centre (camera-angle corrections)."""
         centre = np.array([self.sign * CENTRE_X, CENTRE_Y])
-        return (points - centre) * [of("eye_scale_x", side), of("eye_scale_y", side)] + centre + [
-            of("eye_x", side), of("eye_y", side)]
+        return (points - centre) * [params.of("eye_scale_x", self.side), 1.0] + centre + [params.of("eye_x", self.side), 0.0]
+
+    def shift(self, params):
+        """How the whole eye goes up or down, in 3D: one vector for all its parts, so that lids still meet when they close."""
+        y = params.of("eye_y", self.side)
+        # Along the skin, and a little off it, for the skin is rounder than a straight move.
+        z = depth(CENTRE_X, CENTRE_Y + y) - depth(CENTRE_X, CENTRE_Y) + 0.28 * abs(y)
+        return np.array([0.0, y, z])
 
     def _x(self, u):
         return self.sign * (CENTRE_X + u * HALF_WIDTH)

@@ -6,8 +6,6 @@ skin triangle (0.3 mm off the true surface) demands; `test_generator.py` checks 
 
 import numpy as np
 
-import numpy as np
-
 from .expressions import VISEMES
 from .eyes import CENTRE_Y, Eye
 from .geometry import disc, grid_triangles
@@ -51,16 +49,16 @@ def add_face(model):
     add_skin(model)
     for side, sign in (("l", 1), ("r", -1)):
         eye = Eye(side, count)
-        add_drawing(model, "eye_white", eye.white(), WHITE)
-        add_drawing(model, "iris", eye.iris(), IRIS)
+        add_drawing(model, "eye_white", eye.white(), WHITE, shift=eye.shift)
+        add_drawing(model, "iris", eye.iris(), IRIS, shift=eye.shift)
         for highlight in eye.highlights():
-            add_drawing(model, "highlight", highlight, HIGHLIGHT)
+            add_drawing(model, "highlight", highlight, HIGHLIGHT, shift=eye.shift)
         frame, lifts = eye.frame()
-        add_drawing(model, "lid", frame, lifts)
-        add_drawing(model, "line", eye.lash(), LASH)
-        add_drawing(model, "line", eye.lower_lash(), LOWER_LASH)
-        add_drawing(model, "soft_line", eye.crease(), CREASE)
-        add_drawing(model, "brow", eye.brow(), BROW)
+        add_drawing(model, "lid", frame, lifts, shift=eye.shift)
+        add_drawing(model, "line", eye.lash(), LASH, shift=eye.shift)
+        add_drawing(model, "line", eye.lower_lash(), LOWER_LASH, shift=eye.shift)
+        add_drawing(model, "soft_line", eye.crease(), CREASE, shift=eye.shift)
+        add_drawing(model, "brow", eye.brow(), BROW, shift=eye.shift)
         add_drawing(model, "blush", _spot(sign * 0.124, CENTRE_Y - 0.064, 0.034, 0.020, count), BLUSH)
     mouth = Mouth(count)
     add_drawing(model, "mouth", mouth.inside(), INSIDE, OPEN_MOUTH, "mouth_lift")

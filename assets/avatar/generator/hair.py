@@ -34,12 +34,12 @@ class Clump:
 
 # The fringe, from the avatar's right to its left. Notches over the eyes leave the brows free.
 FRINGE = [
-    Clump(-78, -47, 0.020, 0.060, -0.060, -0.35),
-    Clump(-47, -23, 0.060, 0.098, 0.010, -0.30),
-    Clump(-23, -3, 0.098, 0.078, 0.036, 0.35),
-    Clump(-3, 22, 0.078, 0.100, 0.014, -0.25),
-    Clump(22, 49, 0.100, 0.058, 0.018, 0.25),
-    Clump(49, 78, 0.058, 0.020, -0.055, 0.40),
+    Clump(-78, -47, 0.020, 0.066, -0.060, -0.35),
+    Clump(-47, -24, 0.066, 0.122, 0.012, -0.45),
+    Clump(-24, -3, 0.122, 0.082, 0.038, 0.45),
+    Clump(-3, 23, 0.082, 0.124, 0.016, -0.35),
+    Clump(23, 49, 0.124, 0.064, 0.020, 0.40),
+    Clump(49, 78, 0.064, 0.020, -0.055, 0.40),
 ]
 # The left half of the rest, mirrored for the right: temple, behind the ear, nape.
 BACK = [

@@ -62,7 +62,8 @@ def _steady_at_mouth(y):
     """``y``, but hardly changing where an open mouth may be.
 
     Morph targets add up: an opened mouth gets the displacement of the *closed* lips. Fields that are to be combined with
-    speech must therefore be nearly the same all over the mouth, or the skin rises through it.
+    speech must therefore be nearly the same all over the mouth, or the skin rises through it. (For blinks the same holds
+    of the eye; the fields below keep clear of it, from -0.074 upwards, or depend on x alone there.)
     """
     return np.interp(y, [-0.205, -0.182, -0.158, -0.098, -0.082, 0.0, 0.205], [-0.205, -0.182, -0.118, -0.112, -0.084, 0.0, 0.205])
 
@@ -81,14 +82,15 @@ def _side_view(p, toward):
     y = _steady_at_mouth(p[:, 1])
     d = np.zeros_like(p)
     # The far half steps back, most at eye level, least at the cheek: the contour gets its dip and its cheek.
-    d[:, 2] -= far_side_recess(-near) * (0.72 + 0.28 * smoothstep(-0.10, -0.03, y))
+    d[:, 2] -= far_side_recess(-near) * (0.72 + 0.28 * smoothstep(-0.118, -0.082, y))
     # Profile along the centre line: nose out and up, a dent between nose and lip, lips, chin.
     d[:, 2] += bell(p[:, 0], 0.016) * (0.0085 * bell(y - NOSE_Y - 0.004, 0.013) - 0.0030 * bell(y + 0.088, 0.009))
     d[:, 2] += 0.0035 * bell(p[:, 0], 0.030) * bell(y - MOUTH_Y, 0.011)
     d[:, 2] += 0.0070 * bell(p[:, 0], 0.055) * bell(y + 0.174, 0.018)
     d[:, 1] += 0.0040 * bell(p[:, 0], 0.012) * bell(y - NOSE_Y, 0.010)
     # The near cheek turns towards the camera around the mouth, and the jaw rises to the ear.
-    d[:, 2] -= 0.011 * smoothstep(0.040, 0.095, near) * smoothstep(0.20, 0.13, near) * bell(y + 0.115, 0.050)
+    d[:, 2] -= 0.011 * smoothstep(0.040, 0.095, near) * smoothstep(0.20, 0.13, near) * (
+        bell(y + 0.115, 0.050) * smoothstep(-0.086, -0.110, y))
     d[:, 1] += 0.012 * smoothstep(0.06, 0.17, near) * smoothstep(-0.08, -0.16, y)
     return d
 
@@ -97,9 +99,9 @@ def _high_view(p):
     """Camera above: a shorter, more pointed lower face."""
     y = _steady_at_mouth(p[:, 1])
     d = np.zeros_like(p)
-    d[:, 1] += 0.006 * smoothstep(-0.050, -0.112, y) + 0.016 * smoothstep(-0.112, -0.195, y)
-    d[:, 2] += (0.016 * smoothstep(-0.040, -0.112, y) + 0.004 * smoothstep(-0.09, -0.16, p[:, 1])) * bell(p[:, 0], 0.085)
-    d[:, 0] -= p[:, 0] * 0.15 * smoothstep(-0.05, -0.17, y)
+    d[:, 1] += 0.006 * smoothstep(-0.074, -0.112, y) + 0.016 * smoothstep(-0.112, -0.195, y)
+    d[:, 2] += (0.016 * smoothstep(-0.074, -0.112, y) + 0.004 * smoothstep(-0.09, -0.16, p[:, 1])) * bell(p[:, 0], 0.085)
+    d[:, 0] -= p[:, 0] * 0.15 * smoothstep(-0.074, -0.17, y)
     return d
 
 
@@ -187,14 +189,19 @@ def add_skin(model):
               drawn_with=lambda params: points + bend(points, params) + CENTRE)
 
 
-def add_drawing(model, material, shape, lift, orient_with=REST, extra_lift=None):
+def add_drawing(model, material, shape, lift, orient_with=REST, extra_lift=None, shift=None):
     """A flat drawing on the face. ``shape`` is (outline function, triangles, uvs or None).
 
-    ``extra_lift`` names the parameter that lifts it further.
+    ``extra_lift`` names the parameter that lifts it further; ``shift`` gives a displacement common to all its points.
     """
     outline, triangles, uvs = shape
+
+    def draw(params):
+        height = lift + (getattr(params, extra_lift) if extra_lift else 0.0)
+        moved = shift(params) if shift else 0.0
+        return lay_on(outline(params), height, params)[0] + moved + CENTRE
+
     points, normals = lay_on(outline(REST), lift, REST)
     model.add("Face", material, points + CENTRE, facing_viewer(triangles, outline(orient_with)),
               rigid(len(points), "head"), normals=normals, uvs=uvs,
-              drawn_with=lambda params: lay_on(
-                  outline(params), lift + (getattr(params, extra_lift) if extra_lift else 0.0), params)[0] + CENTRE)
+              drawn_with=draw)

@@ -7,7 +7,7 @@ Opening the mouth does not move the chin (that is ``jaw_drop``, its own morph).
 
 import numpy as np
 
-from .geometry import PI, grid_triangles
+from .geometry import PI, grid_triangles, smoothstep
 from .head import MOUTH_Y
 
 GAP = 0.055  # lip distance at `open` 1, metres
@@ -22,13 +22,13 @@ class Mouth:
     def lips(self, params):
         """x, upper lip y, lower lip y along the mouth."""
         u = self.u
-        left = u > 0
-        smile = np.where(left, params.smile_l, params.smile_r)
+        left = smoothstep(-0.5, 0.5, u)  # lop-sided shapes pass smoothly from one side to the other
+        smile = params.smile_r + (params.smile_l - params.smile_r) * left
         middle = MOUTH_Y + params.mouth_y * 0.012 + smile * 0.0145 * (np.abs(u) ** 2.1 - 0.36) + params.mouth_slope * 0.012 * u
         gap = params.open * GAP * np.clip(1 - u * u, 0, 1) ** (0.95 - 0.45 * params.round)
-        raised = np.where(left, params.upper_lip_l, params.upper_lip_r) * 0.007 * (1 - u * u)
-        lowered = np.where(left, params.lower_lip_l, params.lower_lip_r) * 0.008 * (1 - u * u)
-        x = params.mouth_x * 0.012 + u * params.mouth_width * np.where(left, params.reach_l, params.reach_r)
+        raised = (params.upper_lip_r + (params.upper_lip_l - params.upper_lip_r) * left) * 0.007 * (1 - u * u)
+        lowered = (params.lower_lip_r + (params.lower_lip_l - params.lower_lip_r) * left) * 0.008 * (1 - u * u)
+        x = params.mouth_x * 0.012 + u * params.mouth_width * np.where(u > 0, params.reach_l, params.reach_r)
         return x, middle + gap * params.top + raised, middle - gap * (1 - params.top) - lowered
 
     @staticmethod

@@ -29,8 +29,6 @@ class FaceParams:
     # Where the whole eye sits and how it is stretched (camera-angle corrections).
     eye_scale_x_l: float = 1.0
     eye_scale_x_r: float = 1.0
-    eye_scale_y_l: float = 1.0
-    eye_scale_y_r: float = 1.0
     eye_x_l: float = 0.0
     eye_x_r: float = 0.0
     eye_y_l: float = 0.0

@@ -46,7 +46,8 @@ def hair(h=256, w=1024):
         inside = np.abs(s) < 1
         # The ring of light: soft above, ending below in three uneven spikes a clump.
         uneven = 0.7 + 0.6 * (k * 0.618 % 1)
-        spikes = uneven * sum(size * np.clip(1 - np.abs(s - at) / 0.30, 0, 1) for at, size in ((-0.55, 0.035), (0.05, 0.060), (0.60, 0.042)))
+        spikes = uneven * sum(size * np.clip(1 - np.abs(s - at) / 0.30, 0, 1)
+                              for at, size in ((-0.55, 0.035), (0.05, 0.060), (0.60, 0.042)))
         top = 0.272 + 0.010 * s**2
         light = smoothstep(top - 0.012, top + 0.014, v) * smoothstep(0.006, 0.0, v - (0.296 + spikes))
         ring = np.where(inside, np.maximum(ring, light * smoothstep(1.0, 0.88, np.abs(s))), ring)
@@ -64,7 +65,8 @@ def strand(h=256, w=32):
     u = np.linspace(0, 1, w)[None] * np.ones((h, 1))
     image = _mix(np.full((h, w, 3), [198.0, 180, 239]), [168, 148, 224], smoothstep(0.0, 0.6, v))
     image = _mix(image, [255, 198, 164], smoothstep(0.62, 1.0, v))
-    image = _mix(image, [132, 110, 196], 0.25 * bell(u - 0.45 - 0.1 * np.sin(v * PI), 0.05) * smoothstep(0.1, 0.4, v) * smoothstep(1.0, 0.8, v))
+    line = bell(u - 0.45 - 0.1 * np.sin(v * PI), 0.05) * smoothstep(0.1, 0.4, v) * smoothstep(1.0, 0.8, v)
+    image = _mix(image, [132, 110, 196], 0.25 * line)
     return _bytes(_mix(image, [240, 232, 255], 0.65 * bell(v - 0.24 - 0.02 * np.cos(u * 6 * PI), 0.028)))
 
 

@@ -10,7 +10,7 @@ REQUIRED_EXTENSIONS = ["VRMC_vrm", "VRMC_materials_mtoon", "VRMC_springBone", "K
 OVERRIDES = {
     "happy": dict(overrideBlink="block", overrideMouth="blend"),
     "relaxed": dict(overrideBlink="blend"),
-    "surprised": dict(overrideMouth="blend"),
+    "surprised": dict(overrideBlink="blend", overrideMouth="blend"),
     "laugh": dict(overrideBlink="block"),
 }
 # Spring chain prefix -> stiffness, drag, gravity.

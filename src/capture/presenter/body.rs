@@ -48,7 +48,18 @@ fn hair_edge(angle: f32) -> f32 {
     let mut y = table(&side, degrees.abs());
     // The fringe: high at the parting, lower to the person's left.
     let parting = -22.0;
-    let sweep = table(&[(parting - 14.0, 0.0), (parting, 0.9), (parting + 8.0, 0.3), (18.0, -0.75), (40.0, -0.95), (62.0, -0.4), (75.0, 0.0)], degrees);
+    let sweep = table(
+        &[
+            (parting - 14.0, 0.0),
+            (parting, 0.9),
+            (parting + 8.0, 0.3),
+            (18.0, -0.75),
+            (40.0, -0.95),
+            (62.0, -0.4),
+            (75.0, 0.0),
+        ],
+        degrees,
+    );
     y += sweep;
     let front = 1.0 - ((degrees.abs() - 60.0) / 15.0).clamp(0.0, 1.0);
     y + front * 0.26 * ((degrees * 0.37).sin() * 0.6 + (degrees * 0.17 + 1.0).sin() * 0.6)
@@ -85,7 +96,8 @@ pub(super) fn hair() -> Mesh {
                 r if r + 2 == ROWS => 0.95,
                 _ => 1.0,
             };
-            let p = Vec3::new(radii.x * round * sin, y - center.y, radii.y * round * cos) * Vec3::new(volume * tuck, 1.0, volume * tuck);
+            let p = Vec3::new(radii.x * round * sin, y - center.y, radii.y * round * cos)
+                * Vec3::new(volume * tuck, 1.0, volume * tuck);
             let (u, v) = (column as f32 / COLUMNS as f32, t);
             let shade = if tuck < 1.0 { 0.6 } else { 1.0 };
             mesh.push(
@@ -104,7 +116,8 @@ pub(super) fn hair() -> Mesh {
 pub(super) fn ears() -> Mesh {
     let mut both = Mesh::default();
     for side in [-1.0f32, 1.0] {
-        let turn = Mat3::from_rotation_y(side * 0.5) * Mat3::from_rotation_x(-0.12) * Mat3::from_rotation_z(side * -0.10);
+        let turn =
+            Mat3::from_rotation_y(side * 0.5) * Mat3::from_rotation_x(-0.12) * Mat3::from_rotation_z(side * -0.10);
         let mut ear = Mesh::ellipsoid(Vec3::ZERO, Vec3::new(0.62, 2.15, 1.25), Mat3::IDENTITY, skin_color());
         for (p, color) in ear.positions.iter_mut().zip(&mut ear.colors) {
             // Narrow at the lobe, hollow on the outer side.
@@ -133,7 +146,11 @@ pub(super) fn eyeball(ball: &Eyeball) -> Mesh {
         for column in 0..COLUMNS {
             let (sin_u, cos_u) = (TAU * column as f32 / COLUMNS as f32).sin_cos();
             let direction = Vec3::new(sin_v * cos_u, sin_v * sin_u, cos_v);
-            mesh.push(direction * ball.radii.z, Vec3::ONE, Vec2::new(half * (1.0 + direction.x * 0.995), half * (1.0 - direction.y * 0.995)));
+            mesh.push(
+                direction * ball.radii.z,
+                Vec3::ONE,
+                Vec2::new(half * (1.0 + direction.x * 0.995), half * (1.0 - direction.y * 0.995)),
+            );
         }
     }
     // Rows run outwards and columns counter-clockwise.
@@ -210,7 +227,8 @@ impl Cavity {
         for (i, p) in lips().enumerate() {
             for (row, (grow, back)) in [(1.06, 0.12), (1.15, 1.3), (0.9, 2.3)].into_iter().enumerate() {
                 if let Some(q) = self.mesh.positions.get_mut(row * 20 + i) {
-                    *q = middle + (p - middle) * Vec3::new(1.0 + (grow - 1.0) * 0.3, grow, 1.0) - Vec3::new(0.0, 0.0, back);
+                    *q = middle + (p - middle) * Vec3::new(1.0 + (grow - 1.0) * 0.3, grow, 1.0)
+                        - Vec3::new(0.0, 0.0, back);
                 }
             }
         }
@@ -308,7 +326,8 @@ pub(super) fn shoulders() -> Mesh {
     );
     for (p, color) in mesh.positions.iter().zip(&mut mesh.colors) {
         // The fold between arm and chest, and knit.
-        let fold = (-((p.x.abs() - 14.6 - (p.y + 22.0) * 0.05) / 0.9).powi(2)).exp() * ((-20.5 - p.y) / 4.0).clamp(0.0, 1.0);
+        let fold =
+            (-((p.x.abs() - 14.6 - (p.y + 22.0) * 0.05) / 0.9).powi(2)).exp() * ((-20.5 - p.y) / 4.0).clamp(0.0, 1.0);
         *color *= 1.0 - 0.28 * fold;
     }
     mesh

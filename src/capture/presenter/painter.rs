@@ -340,7 +340,8 @@ impl Painter {
 
 fn hash(a: u64, b: u64) -> u64 {
     // The mixing step of SplitMix64 (Steele, Lea and Flood 2014).
-    let mut z = a.wrapping_mul(0x9E37_79B9_7F4A_7C15).wrapping_add(b.wrapping_mul(0xD1B5_4A32_D192_ED03)).wrapping_add(1);
+    let mut z =
+        a.wrapping_mul(0x9E37_79B9_7F4A_7C15).wrapping_add(b.wrapping_mul(0xD1B5_4A32_D192_ED03)).wrapping_add(1);
     z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
     z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
     z ^ (z >> 31)
@@ -351,7 +352,7 @@ fn sensor_noise(row_len: usize) -> Vec<i8> {
     (0..(NOISE_LEN + row_len) as u64)
         .map(|i| {
             // The sum of four uniform numbers is near enough to a normal one; its deviation is 0.577.
-            let bits = hash(i, 0x6e6f_6973_65);
+            let bits = hash(i, 0x006e_6f69_7365);
             let sum: f32 = (0..4).map(|k| ((bits >> (16 * k)) & 0xffff) as f32 / 65536.0 - 0.5).sum();
             (sum / 0.577 * NOISE_STEPS).round() as i8
         })

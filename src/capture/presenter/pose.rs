@@ -102,7 +102,8 @@ mod tests {
 
     #[test]
     fn clamping_removes_what_cannot_be_drawn() {
-        let wild = PresenterPose { jaw: f32::NAN, smile: 7.0, position: Vec3::splat(f32::NAN), ..PresenterPose::default() };
+        let wild =
+            PresenterPose { jaw: f32::NAN, smile: 7.0, position: Vec3::splat(f32::NAN), ..PresenterPose::default() };
         let tame = wild.clamped();
         assert_eq!((tame.jaw, tame.smile), (0.0, 1.0));
         assert!(tame.position.is_finite());

@@ -162,7 +162,9 @@ impl Canvas {
                 let (dx, dy) = (from as f32 + 0.5 - a.x, py - a.y);
                 let start = y * self.width + from;
                 let end = y * self.width + to;
-                if let (Some(colors), Some(depths)) = (self.colors.get_mut(start..end), self.nearness.get_mut(start..end)) {
+                if let (Some(colors), Some(depths)) =
+                    (self.colors.get_mut(start..end), self.nearness.get_mut(start..end))
+                {
                     let near = (near.value(dx, dy), near.dx);
                     let rgb = [red.value(dx, dy), green.value(dx, dy), blue.value(dx, dy)];
                     let rgb_step = [red.dx, green.dx, blue.dx];
@@ -303,7 +305,12 @@ mod tests {
     #[test]
     fn a_triangle_covers_its_area_and_neighbours_leave_no_gap() {
         let mut canvas = Canvas::new(64, 64, &[]);
-        let p = [corner(3.2, 4.7, 0.1, 200.0), corner(60.1, 9.3, 0.1, 200.0), corner(50.6, 58.8, 0.1, 200.0), corner(6.4, 51.5, 0.1, 200.0)];
+        let p = [
+            corner(3.2, 4.7, 0.1, 200.0),
+            corner(60.1, 9.3, 0.1, 200.0),
+            corner(50.6, 58.8, 0.1, 200.0),
+            corner(6.4, 51.5, 0.1, 200.0),
+        ];
         canvas.triangle([&p[0], &p[1], &p[2]], Sides::Both, None);
         let half = count(&canvas);
         canvas.triangle([&p[0], &p[2], &p[3]], Sides::Both, None);
@@ -338,7 +345,9 @@ mod tests {
     #[test]
     fn what_is_far_out_or_no_number_is_left_alone_and_restore_clears() {
         let mut canvas = Canvas::new(16, 16, &[]);
-        for (x, near) in [(f32::NAN, 0.1), (f32::INFINITY, 0.1), (1e30, 0.1), (-1e30, 0.1), (5.0, -1.0), (5.0, f32::NAN)] {
+        for (x, near) in
+            [(f32::NAN, 0.1), (f32::INFINITY, 0.1), (1e30, 0.1), (-1e30, 0.1), (5.0, -1.0), (5.0, f32::NAN)]
+        {
             canvas.triangle(
                 [&corner(x, 1.0, near, 9.0), &corner(2.0, 9.0, 0.1, 9.0), &corner(8.0, 3.0, 0.1, 9.0)],
                 Sides::Both,

@@ -24,9 +24,7 @@ use glam::Vec3;
 
 use super::pose::PresenterPose;
 use super::speech::{MAX_SECS, Speech};
-use crate::types::{
-    AudioFault, Brows, ErrorKind, Fault, Faults, Gaze, HeadPose, Lids, Timestamp, VideoFault, Viseme,
-};
+use crate::types::{AudioFault, Brows, ErrorKind, Fault, Faults, Gaze, HeadPose, Lids, Timestamp, VideoFault, Viseme};
 
 const MAX_FILE_BYTES: u64 = 4 << 20;
 const MAX_KEYS: usize = 10_000;
@@ -314,8 +312,10 @@ impl PresenterScript {
         &self.warnings
     }
 
-    /// What is true at `secs` from the script's beginning.
+    /// What is true at `secs` from the script's beginning; before it and after its end what the first and last keys
+    /// say.
     pub fn truth(&self, secs: f64) -> PresenterTruth {
+        let secs = if secs.is_nan() { 0.0 } else { secs.clamp(0.0, 2.0 * MAX_SECS) };
         let pose = self.pose_at(secs);
         let at = Timestamp::from_secs_f64(secs);
         PresenterTruth {
@@ -450,7 +450,8 @@ fn read_faults(value: &toml::Value) -> Result<Faults, ScriptError> {
         .enumerate()
         .map(|(i, entry)| {
             let place = format!("faults[{i}]");
-            let text = entry.as_str().ok_or_else(|| wrong(&place, "must be a text such as \"audio=muted@1.0..2.5\""))?;
+            let text =
+                entry.as_str().ok_or_else(|| wrong(&place, "must be a text such as \"audio=muted@1.0..2.5\""))?;
             text.parse::<Fault>().map_err(|e| wrong(&place, shortened(&e.to_string())))
         })
         .collect()

@@ -170,8 +170,8 @@ impl Skin {
             p.z += 0.62 * lips_pushed * share.pucker;
             p.y += 0.22 * lips_pushed * share.pucker * (rest.y - mouth_y).clamp(-1.0, 1.0);
             for (i, side) in [(0, -1.0), (1, 1.0)] {
-                let corner = Vec3::new(0.86 * side, 0.70, -0.4) * pose.smile
-                    + Vec3::new(0.55 * side, 0.04, -0.25) * pose.spread;
+                let corner =
+                    Vec3::new(0.86 * side, 0.70, -0.4) * pose.smile + Vec3::new(0.55 * side, 0.04, -0.25) * pose.spread;
                 p += corner * share.smile[i];
                 p += Vec3::new(0.12 * side, 0.3, 0.28) * (pose.smile * share.cheek[i]);
                 let brow = if i == 0 { pose.brows.right } else { pose.brows.left };
@@ -250,7 +250,10 @@ fn close_lips(points: &mut [Vec3]) {
     for (column, (up, down)) in gaps.iter().enumerate() {
         let inner = [(INNER_UPPER.get(column), up), (INNER_LOWER.get(column), down)];
         for (i, shift) in inner {
-            if column > 0 && column < 10 && let Some(p) = i.and_then(|i| points.get_mut(*i)) {
+            if column > 0
+                && column < 10
+                && let Some(p) = i.and_then(|i| points.get_mut(*i))
+            {
                 *p += *shift;
             }
         }
@@ -331,9 +334,8 @@ fn share_of(rest: &[Vec3], i: usize) -> Share {
     let Some(p) = rest.get(i).copied() else { return Share::default() };
     let at = |i: usize| rest.get(i).copied().unwrap_or_default();
     let mouth = at(13);
-    let is_lower = LOWER_OUTER.contains(&i)
-        || INNER_LOWER[1..10].contains(&i)
-        || LOWER_RINGS.iter().any(|ring| ring.contains(&i));
+    let is_lower =
+        LOWER_OUTER.contains(&i) || INNER_LOWER[1..10].contains(&i) || LOWER_RINGS.iter().any(|ring| ring.contains(&i));
     let is_upper = INNER_UPPER[1..10].contains(&i)
         || UPPER_RINGS.iter().any(|ring| ring.contains(&i))
         || OUTER_LIPS[11..].contains(&i);

@@ -74,7 +74,8 @@ impl Speech {
                 continue;
             }
             let mut cells = line.split('\t');
-            let mut secs = || cells.next().and_then(|c| c.trim().parse::<f64>().ok()).filter(|s| (0.0..=MAX_SECS).contains(s));
+            let mut secs =
+                || cells.next().and_then(|c| c.trim().parse::<f64>().ok()).filter(|s| (0.0..=MAX_SECS).contains(s));
             let (Some(from), Some(to)) = (secs(), secs()) else {
                 return Err(bad("start and end must be seconds from 0 to 3600"));
             };
@@ -154,7 +155,11 @@ fn prepare(phones: &[Phone]) -> Vec<Lips> {
             }
             let jaw = sum.jaw / total;
             let jaw = jaw + (jaw.min(0.07) - jaw) * bitten;
-            Lips { jaw: jaw * (1.0 - closed), pucker: sum.pucker / round_total, spread: sum.spread / total * (1.0 - 0.5 * closed) }
+            Lips {
+                jaw: jaw * (1.0 - closed),
+                pucker: sum.pucker / round_total,
+                spread: sum.spread / total * (1.0 - 0.5 * closed),
+            }
         })
         .collect()
 }

@@ -27,10 +27,7 @@ pub(super) fn skin_color() -> Vec3 {
 /// Where a point of the head at rest lies in the skin's texture.
 pub(super) fn skin_uv(p: Vec3) -> Vec2 {
     let (left, right, bottom, top) = FACE;
-    Vec2::new(
-        (p.x - left) / (right - left) * FACE_TEXELS.0 as f32,
-        (top - p.y) / (top - bottom) * FACE_TEXELS.1 as f32,
-    )
+    Vec2::new((p.x - left) / (right - left) * FACE_TEXELS.0 as f32, (top - p.y) / (top - bottom) * FACE_TEXELS.1 as f32)
 }
 
 /// Smooth random numbers in 0..1 from a position; the same in every run.
@@ -97,7 +94,8 @@ fn curve(points: &[Vec2]) -> Vec<Vec2> {
         let (p, q, r, s) = (at(i - 1), at(i), at(i + 1), at(i + 2));
         for k in 0..STEPS {
             let t = k as f32 / STEPS as f32;
-            let bend = (r - p) * t + (p * 2.0 - q * 5.0 + r * 4.0 - s) * t * t + (q * 3.0 - p - r * 3.0 + s) * t * t * t;
+            let bend =
+                (r - p) * t + (p * 2.0 - q * 5.0 + r * 4.0 - s) * t * t + (q * 3.0 - p - r * 3.0 + s) * t * t * t;
             line.push(q + bend * 0.5);
         }
     }
@@ -111,8 +109,7 @@ pub(super) fn skin(rest: &[Vec3]) -> Texture {
     let mut outer = flat(&OUTER_LIPS);
     outer.extend(outer.first().copied());
     let outer = curve(&outer);
-    let seam: Vec<Vec2> =
-        flat(&INNER_UPPER).iter().zip(flat(&INNER_LOWER)).map(|(u, l)| u.lerp(l, 0.5)).collect();
+    let seam: Vec<Vec2> = flat(&INNER_UPPER).iter().zip(flat(&INNER_LOWER)).map(|(u, l)| u.lerp(l, 0.5)).collect();
     let eyes = EYES.each_ref().map(|eye| {
         let mut brow = flat(&eye.brow);
         brow.truncate(5);
@@ -187,7 +184,10 @@ fn eye_and_brow(skin: Vec3, p: Vec2, side: f32, upper: &[Vec2], lower: &[Vec2], 
         color = color.lerp(Vec3::new(150.0, 88.0, 74.0), 0.34 * (1.0 - step(0.03, 0.12, crease)) * (1.0 - 0.6 * place));
         color = color.lerp(LASH, 1.0 - step(0.04, 0.13 + 0.05 * (1.0 - place), to_upper));
         let wing = Vec2::new(p.x - side * 4.75, p.y - 2.95);
-        color = color.lerp(LASH, 0.8 * step(0.4, 0.8, bump(Vec2::new(wing.x - side * 0.7 * wing.y, wing.y), Vec2::new(0.3, 0.14))));
+        color = color.lerp(
+            LASH,
+            0.8 * step(0.4, 0.8, bump(Vec2::new(wing.x - side * 0.7 * wing.y, wing.y), Vec2::new(0.3, 0.14))),
+        );
     }
     let (to_lower, place) = along(lower, p);
     if p.y < 2.75 {
@@ -210,7 +210,10 @@ fn lips(skin: Vec3, p: Vec2, outer: &[Vec2], seam: &[Vec2]) -> Vec3 {
     if edge < 0.0 {
         let is_lower = p.y < seam_y;
         if is_lower {
-            color = color.lerp(Vec3::new(236.0, 150.0, 144.0), 0.55 * bump(p - Vec2::new(0.25, seam_y - 0.62), Vec2::new(0.95, 0.22)));
+            color = color.lerp(
+                Vec3::new(236.0, 150.0, 144.0),
+                0.55 * bump(p - Vec2::new(0.25, seam_y - 0.62), Vec2::new(0.95, 0.22)),
+            );
         } else {
             color *= 0.93;
         }
@@ -287,11 +290,13 @@ pub(super) fn room(width: usize, height: usize) -> Vec<Vec3> {
                 ((column as f32 + 0.5) / width as f32 - 0.5) * aspect,
                 0.5 - (row as f32 + 0.5) / height as f32,
             );
-            let mut color = Vec3::new(196.0, 186.0, 178.0).lerp(Vec3::new(120.0, 116.0, 124.0), step(0.1, 0.9, (p - Vec2::new(0.12, 0.2)).length()));
+            let mut color = Vec3::new(196.0, 186.0, 178.0)
+                .lerp(Vec3::new(120.0, 116.0, 124.0), step(0.1, 0.9, (p - Vec2::new(0.12, 0.2)).length()));
             // The window on the right with sky and hills.
             let pane = slab(p, Vec2::new(0.46, 0.17), Vec2::new(0.17, 0.24), 0.018);
             let hill = -0.02 + 0.03 * (p.x * 17.0).sin();
-            let view = Vec3::new(206.0, 226.0, 240.0).lerp(Vec3::new(252.0, 226.0, 196.0), step(0.35, 0.0, p.y))
+            let view = Vec3::new(206.0, 226.0, 240.0)
+                .lerp(Vec3::new(252.0, 226.0, 196.0), step(0.35, 0.0, p.y))
                 .lerp(Vec3::new(140.0, 166.0, 142.0), step(hill + 0.03, hill - 0.03, p.y));
             let frame = slab(p, Vec2::new(0.46, 0.17), Vec2::new(0.195, 0.265), 0.014);
             color = color.lerp(Vec3::new(228.0, 222.0, 214.0), 0.85 * frame).lerp(view, pane);
@@ -308,7 +313,8 @@ pub(super) fn room(width: usize, height: usize) -> Vec<Vec3> {
                     .lerp(Vec3::new(206.0, 186.0, 142.0), step(0.55, 0.95, noise(slot * 5.1 + 0.5, seed)));
                 let side = ((p.x + 1.0) * 26.0 - slot - 0.5).abs();
                 let there = reach * step(0.2, 0.3, noise(slot * 2.3 + 0.5, seed * 4.0));
-                let book = step(board - 0.008, board + 0.008, p.y) * (1.0 - step(board + tall - 0.012, board + tall + 0.012, p.y));
+                let book = step(board - 0.008, board + 0.008, p.y)
+                    * (1.0 - step(board + tall - 0.012, board + tall + 0.012, p.y));
                 color = color.lerp(cover, 0.75 * there * book * (1.0 - step(0.38, 0.58, side)));
                 let plank = 1.0 - step(0.008, 0.02, (p.y - board + 0.01).abs());
                 color = color.lerp(Vec3::new(150.0, 112.0, 84.0), 0.8 * plank * reach);

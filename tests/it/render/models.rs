@@ -223,6 +223,12 @@ fn texture(quarters: [[u8; 4]; 4]) -> Texture {
     }
 }
 
+/// A normal texture that leans the same way everywhere.
+pub fn leaning(normal: Vec3) -> Texture {
+    let texel = [normal.x, normal.y, normal.z].map(|c| (c * 127.5 + 127.5).round() as u8);
+    texture([[texel[0], texel[1], texel[2], 255]; 4])
+}
+
 /// A bump: normals lean outwards from the middle of the texture.
 fn bump() -> Texture {
     let side = 32i32;

@@ -1,0 +1,84 @@
+//! Movies through ffmpeg, where it is installed.
+
+use std::io::Write;
+use std::path::Path;
+use std::process::{Child, ChildStdin, Command, Stdio};
+
+use anyhow::{Context, bail};
+
+/// Background under transparent pixels of a movie, since H.264 has no alpha.
+const BACKDROP: [u8; 3] = [58, 60, 70];
+
+/// A movie being written.
+pub(super) struct MovieWriter {
+    child: Child,
+    pixels: Option<ChildStdin>,
+    rgb: Vec<u8>,
+}
+
+impl MovieWriter {
+    /// True if ffmpeg can be run.
+    pub(super) fn is_available() -> bool {
+        let mut command = Command::new("ffmpeg");
+        command.arg("-version").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        command.status().is_ok_and(|status| status.success())
+    }
+
+    /// Begins a movie; `sound` is a file whose sound goes along.
+    pub(super) fn create(path: &Path, size: [u32; 2], fps: u32, sound: Option<&Path>) -> anyhow::Result<Self> {
+        let mut command = Command::new("ffmpeg");
+        command.args(["-y", "-v", "error", "-f", "rawvideo", "-pix_fmt", "rgb24"]);
+        command.args(["-s", &format!("{}x{}", size[0], size[1]), "-r", &fps.to_string(), "-i", "pipe:0"]);
+        if let Some(sound) = sound {
+            command.arg("-i").arg(sound).args(["-map", "0:v", "-map", "1:a?", "-shortest"]);
+        }
+        // Sides of H.264 pictures are even.
+        command.args([
+            "-vf",
+            "pad=ceil(iw/2)*2:ceil(ih/2)*2",
+            "-pix_fmt",
+            "yuv420p",
+            "-crf",
+            "18",
+            "-preset",
+            "veryfast",
+        ]);
+        command.arg(path).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::inherit());
+        let mut child = command
+            .spawn()
+            .context("--movie needs ffmpeg, which is not installed; install it, or write pictures with --frames")?;
+        let pixels = child.stdin.take();
+        Ok(Self { child, pixels, rgb: Vec::new() })
+    }
+
+    /// Writes one picture of premultiplied RGBA rows.
+    pub(super) fn write(&mut self, rgba: &[u8]) -> anyhow::Result<()> {
+        self.rgb.clear();
+        for pixel in rgba.chunks_exact(4) {
+            let through = 255 - u32::from(pixel[3]);
+            self.rgb
+                .extend((0..3).map(|i| (u32::from(pixel[i]) + u32::from(BACKDROP[i]) * through / 255).min(255) as u8));
+        }
+        let pixels = self.pixels.as_mut().context("the movie is over already")?;
+        pixels.write_all(&self.rgb).context("ffmpeg does not take the picture; its message stands above")
+    }
+
+    /// Ends the movie.
+    pub(super) fn finish(mut self) -> anyhow::Result<()> {
+        drop(self.pixels.take());
+        let status = self.child.wait().context("ffmpeg cannot be waited for")?;
+        if !status.success() {
+            bail!("ffmpeg could not write the movie; its message stands above");
+        }
+        Ok(())
+    }
+}
+
+impl Drop for MovieWriter {
+    fn drop(&mut self) {
+        drop(self.pixels.take());
+        // Already over after `finish`; an aborted one is ended here.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
