@@ -79,19 +79,52 @@ fn decode(path: &Path, what: &str, instead: &str) -> Result<Option<Box<dyn Audio
     // Sound that begins later than the container does is filled up with silence, so that time 0 is the pictures' too.
     ffmpeg.args(["-map", "0:a:0", "-af", "aresample=48000:async=1:first_pts=0"]);
     ffmpeg.args(["-c:a", "pcm_s16le", "-f", "wav", "pipe:1"]);
-    let decoded = run_for_output(&mut ffmpeg, DECODE_TIMEOUT, DECODE_LIMIT).map_err(failed)?;
+    let mut decoded = run_for_output(&mut ffmpeg, DECODE_TIMEOUT, DECODE_LIMIT).map_err(failed)?;
     if decoded.stdout.len() as u64 == DECODE_LIMIT {
         return Err(corrupt("it is too long; cut it"));
     }
     if !decoded.is_success {
         return Err(corrupt(&decoded.last_error));
     }
+    set_data_length(&mut decoded.stdout);
     Ok(Some(Box::new(WavSource::read_from(path, Cursor::new(decoded.stdout))?)))
+}
+
+/// A WAV file that was written into a pipe does not know its own length; sets it to what is there.
+fn set_data_length(wav: &mut [u8]) {
+    let mut at = 12;
+    while let Some(&[a, b, c, d, l0, l1, l2, l3]) = wav.get(at..at + 8) {
+        if [a, b, c, d] == *b"data" {
+            // In whole frames of 16-bit samples; the channel count stands in the first chunk.
+            let channels = wav.get(22..24).map_or(1, |n| usize::from(u16::from_le_bytes([n[0], n[1]])).max(1));
+            let len = (wav.len() - at - 8) / (channels * 2) * (channels * 2);
+            if let (Some(slot), Ok(len)) = (wav.get_mut(at + 4..at + 8), u32::try_from(len)) {
+                slot.copy_from_slice(&len.to_le_bytes());
+            }
+            return;
+        }
+        let len = u32::from_le_bytes([l0, l1, l2, l3]) as usize;
+        at = at.saturating_add(8).saturating_add(len).saturating_add(len % 2);
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_piped_file_gets_its_length() {
+        let mut wav = b"RIFF....WAVEfmt ".to_vec();
+        wav.extend_from_slice(&[16, 0, 0, 0, 1, 0, 2, 0]);
+        wav.extend_from_slice(&[0; 12]);
+        wav.extend_from_slice(b"LIST\x02\0\0\0..data\xff\xff\xff\xff0123456789");
+        let len_at = wav.len() - 14;
+        set_data_length(&mut wav);
+        assert_eq!(wav[len_at..len_at + 4], [8, 0, 0, 0], "whole stereo frames only");
+        for cut in 0..wav.len() {
+            set_data_length(&mut wav[..cut].to_vec());
+        }
+    }
 
     #[test]
     fn a_missing_file_says_so() {

@@ -1,5 +1,7 @@
 //! Recorded pictures and sound, made here with ffmpeg and read by every way there is.
 
+#![allow(clippy::expect_used, clippy::panic, clippy::print_stdout, reason = "the helpers of tests, too, may fail")]
+
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};

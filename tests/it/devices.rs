@@ -6,6 +6,7 @@
 //! test says that it was skipped.
 
 #![cfg(target_os = "linux")]
+#![allow(clippy::expect_used, clippy::panic, clippy::print_stdout, reason = "the helpers of tests, too, may fail")]
 
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -399,7 +400,17 @@ mod microphone_child {
             .stdin(std::fs::File::open(&tone).expect("tone"))
             .spawn()
             .expect("pacat");
-        Server { server, _player: Guard(player) }
+        let player = Guard(player);
+        // Until somebody plays to it, a null sink works in blocks of 2 s: a microphone would count as gone.
+        let is_playing = || {
+            Command::new("pactl").args(["list", "short", "sink-inputs"]).output().is_ok_and(|o| !o.stdout.is_empty())
+        };
+        while !is_playing() {
+            assert!(Instant::now() < until, "the tone does not start");
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        std::thread::sleep(Duration::from_millis(300));
+        Server { server, _player: player }
     }
 
     /// Reads until `count` samples of sound have come; panics after 15 s. Checks their times on the way.
