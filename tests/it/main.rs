@@ -12,12 +12,15 @@
 mod alloc;
 mod avatar;
 mod capture;
+mod demo;
 mod devices;
+mod engine;
 mod face;
 mod layers;
 mod mix;
 mod motion;
 mod presenter;
+mod program;
 mod render;
 mod rig;
 mod shaders;
