@@ -10,7 +10,7 @@ mod run;
 mod trace;
 
 pub use feed::{SoundFeed, VideoFeed};
-pub use performance::{Performance, PerformanceError, PerformanceEvent, PerformanceWriter};
+pub use performance::{Performance, PerformanceError, PerformanceEvent, PerformanceReport, PerformanceWriter};
 pub use records::{AudioRecord, RecordError, VideoRecord};
 pub use run::{Inputs, ReplayError, ReplayOptions, ReplaySink, ReplaySummary, TimedExpression, run};
 pub use trace::TraceWriter;

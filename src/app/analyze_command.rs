@@ -33,7 +33,7 @@ pub(super) fn analyze(args: &AnalyzeArgs) -> anyhow::Result<()> {
         let options = FaceOptions { smoothing: false, ..FaceOptions::default() };
         let report = FaceTracker::load(options)?.observe(&frame)?;
         note(&report, &mut counts);
-        writer.video(&report)?;
+        writer.video(&report, None)?;
     }
     if let Some(path) = &args.video {
         let options = VideoOptions { fps: Some(args.fps_in), size: None };
@@ -87,7 +87,7 @@ fn watch(
             Err(error) => bail!(error),
         };
         note(&report, counts);
-        writer.video(&report)?;
+        writer.video(&report, None)?;
     }
 }
 
@@ -112,14 +112,14 @@ fn listen(
                 idle = 0;
                 for report in path.hear(&mut model, samples.get_mut(..read).unwrap_or_default(), at) {
                     count += 1;
-                    writer.audio(report)?;
+                    writer.audio(report, None)?;
                 }
             }
             Err(SourceError::Ended) => return Ok(count),
             Err(error) if error.kind() == ErrorKind::Gone => {
                 let state = lost_sound_state(&error);
                 count += 1;
-                writer.audio(&AudioReport { captured_at: source.position(), state, ..AudioReport::default() })?;
+                writer.audio(&AudioReport { captured_at: source.position(), state, ..AudioReport::default() }, None)?;
             }
             Err(error) => bail!(error),
         }

@@ -9,7 +9,7 @@ use serde_json::json;
 
 use super::cli::InspectArgs;
 use crate::avatar::{self, InspectReport};
-use crate::replay::{Performance, PerformanceEvent};
+use crate::replay::{Performance, PerformanceReport};
 
 /// Prints the report.
 pub(super) fn inspect(args: &InspectArgs) -> anyhow::Result<()> {
@@ -35,12 +35,12 @@ fn performance(path: &Path, is_json: bool) -> anyhow::Result<String> {
         Performance::read(BufReader::new(File::open(path)?)).with_context(|| path.display().to_string())?;
     let (mut seen, mut tracked, mut heard) = (0, 0, 0);
     for event in &performance.events {
-        match event {
-            PerformanceEvent::Video(report) => {
+        match &event.report {
+            PerformanceReport::Video(report) => {
                 seen += 1;
                 tracked += i32::from(report.observation.is_some());
             }
-            PerformanceEvent::Audio(_) => heard += 1,
+            PerformanceReport::Audio(_) => heard += 1,
         }
     }
     let secs = performance.end().as_secs_f64();

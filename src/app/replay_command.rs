@@ -25,7 +25,7 @@ use crate::replay::{
 };
 use crate::settings::{Settings, SettingsFile};
 use crate::sync::{Pace, StepClock};
-use crate::types::{AudioFault, AudioReport, FaceReport, Fault, FaultKind, Faults, VideoFault};
+use crate::types::{AudioFault, AudioReport, FaceReport, Fault, FaultKind, Faults, Timestamp, VideoFault};
 use crate::voice::{self, VisemeModel};
 
 /// Name of the bundled presenter script on the command line.
@@ -292,12 +292,12 @@ pub(super) fn create(path: &Path) -> anyhow::Result<BufWriter<File>> {
 }
 
 impl ReplaySink for Outputs<'_> {
-    fn seen(&mut self, report: &FaceReport) -> anyhow::Result<()> {
-        self.record.as_mut().map_or(Ok(()), |r| r.video(report)).context("the performance cannot be written")
+    fn seen(&mut self, report: &FaceReport, now: Timestamp) -> anyhow::Result<()> {
+        self.record.as_mut().map_or(Ok(()), |r| r.video(report, Some(now))).context("the performance cannot be written")
     }
 
-    fn heard(&mut self, report: &AudioReport) -> anyhow::Result<()> {
-        self.record.as_mut().map_or(Ok(()), |r| r.audio(report)).context("the performance cannot be written")
+    fn heard(&mut self, report: &AudioReport, now: Timestamp) -> anyhow::Result<()> {
+        self.record.as_mut().map_or(Ok(()), |r| r.audio(report, Some(now))).context("the performance cannot be written")
     }
 
     fn frame(&mut self, frame: &StageFrame<'_>, camera: &Camera) -> anyhow::Result<()> {

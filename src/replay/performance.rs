@@ -40,29 +40,28 @@ impl PerformanceError {
     }
 }
 
+/// A report and when the stage got it, so that a performance plays as it was.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PerformanceEvent {
+    /// When the stage got it: after its capture, by what looking and listening took.
+    pub arrived_at: Timestamp,
+    /// What arrived.
+    pub report: PerformanceReport,
+}
+
 /// Something seen or heard.
 #[derive(Clone, Debug, PartialEq)]
 #[expect(missing_docs, reason = "the names say it")]
-#[expect(clippy::large_enum_variant, reason = "a box for each of a million events costs more than it saves")]
-pub enum PerformanceEvent {
+#[expect(clippy::large_enum_variant, reason = "a box for each of a million reports costs more than it saves")]
+pub enum PerformanceReport {
     Video(FaceReport),
     Audio(AudioReport),
-}
-
-impl PerformanceEvent {
-    /// When it was seen or heard.
-    pub fn captured_at(&self) -> Timestamp {
-        match self {
-            Self::Video(report) => report.captured_at,
-            Self::Audio(report) => report.captured_at,
-        }
-    }
 }
 
 /// A recorded performance: plays on any avatar.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Performance {
-    /// In order of time.
+    /// In order of arrival.
     pub events: Vec<PerformanceEvent>,
 }
 
@@ -72,11 +71,15 @@ pub struct Performance {
 enum Line {
     Video {
         t: f64,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        arrived: Option<f64>,
         #[serde(flatten)]
         record: VideoRecord,
     },
     Audio {
         t: f64,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        arrived: Option<f64>,
         #[serde(flatten)]
         record: AudioRecord,
     },
@@ -132,13 +135,13 @@ impl Performance {
         if line == 1 {
             return Err(PerformanceError::Corrupt { line, why: "the file is empty".into() });
         }
-        events.sort_by_key(PerformanceEvent::captured_at);
+        events.sort_by_key(|e: &PerformanceEvent| e.arrived_at);
         Ok(Self { events })
     }
 
     /// When the last event was.
     pub fn end(&self) -> Timestamp {
-        self.events.last().map_or(Timestamp::ZERO, PerformanceEvent::captured_at)
+        self.events.last().map_or(Timestamp::ZERO, |e| e.arrived_at)
     }
 }
 
@@ -151,10 +154,11 @@ fn parse(text: &str, seq: u64) -> Result<PerformanceEvent, RecordError> {
             Err(RecordError(format!("{t} is no time")))
         }
     };
-    match line {
-        Line::Video { t, record } => Ok(PerformanceEvent::Video(record.to_report(time(t)?, seq)?)),
-        Line::Audio { t, record } => Ok(PerformanceEvent::Audio(record.to_report(time(t)?)?)),
-    }
+    let (t, arrived, report) = match line {
+        Line::Video { t, arrived, record } => (t, arrived, PerformanceReport::Video(record.to_report(time(t)?, seq)?)),
+        Line::Audio { t, arrived, record } => (t, arrived, PerformanceReport::Audio(record.to_report(time(t)?)?)),
+    };
+    Ok(PerformanceEvent { arrived_at: time(arrived.unwrap_or(t))?, report })
 }
 
 /// Writes records as they come: performances, and `analyze` output without the header.
@@ -179,22 +183,22 @@ impl<W: Write> PerformanceWriter<W> {
         Self { out }
     }
 
-    /// Writes what was seen.
+    /// Writes what was seen, and when the stage got it (`None` in bare records).
     ///
     /// # Errors
     /// The system's.
-    pub fn video(&mut self, report: &FaceReport) -> std::io::Result<()> {
+    pub fn video(&mut self, report: &FaceReport, arrived_at: Option<Timestamp>) -> std::io::Result<()> {
         let t = report.captured_at.as_secs_f64();
-        self.line(&Line::Video { t, record: VideoRecord::of(report) })
+        self.line(&Line::Video { t, arrived: arrived_at.map(Timestamp::as_secs_f64), record: VideoRecord::of(report) })
     }
 
-    /// Writes what was heard.
+    /// Writes what was heard, and when the stage got it (`None` in bare records).
     ///
     /// # Errors
     /// The system's.
-    pub fn audio(&mut self, report: &AudioReport) -> std::io::Result<()> {
+    pub fn audio(&mut self, report: &AudioReport, arrived_at: Option<Timestamp>) -> std::io::Result<()> {
         let t = report.captured_at.as_secs_f64();
-        self.line(&Line::Audio { t, record: AudioRecord::of(report) })
+        self.line(&Line::Audio { t, arrived: arrived_at.map(Timestamp::as_secs_f64), record: AudioRecord::of(report) })
     }
 
     fn line(&mut self, line: &Line) -> std::io::Result<()> {
@@ -218,17 +222,21 @@ mod tests {
     use crate::types::{AudioState, VideoState};
 
     #[test]
-    fn a_performance_survives_a_round_trip_in_order_of_time() {
+    fn a_performance_survives_a_round_trip_in_order_of_arrival() {
         let mut writer = PerformanceWriter::performance(Vec::new()).expect("header");
         let at = Timestamp::from_secs_f64;
         let video = FaceReport { captured_at: at(0.5), state: VideoState::FaceLost, ..FaceReport::default() };
         let audio = AudioReport { captured_at: at(0.25), state: AudioState::Silent, ..AudioReport::default() };
-        writer.video(&video).expect("written");
-        writer.audio(&audio).expect("written");
+        writer.video(&video, Some(at(0.53))).expect("written");
+        writer.audio(&audio, Some(at(0.3))).expect("written");
         let bytes = writer.finish().expect("written");
         let performance = Performance::read(bytes.as_slice()).expect("performance");
-        assert_eq!(performance.events, [PerformanceEvent::Audio(audio), PerformanceEvent::Video(video)]);
-        assert_eq!(performance.end(), at(0.5));
+        let expected = [
+            PerformanceEvent { arrived_at: at(0.3), report: PerformanceReport::Audio(audio) },
+            PerformanceEvent { arrived_at: at(0.53), report: PerformanceReport::Video(video) },
+        ];
+        assert_eq!(performance.events, expected);
+        assert_eq!(performance.end(), at(0.53));
     }
 
     #[test]

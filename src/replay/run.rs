@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::feed::{SoundFeed, SoundItem, VideoFeed, VideoItem};
-use super::performance::{Performance, PerformanceEvent};
+use super::performance::{Performance, PerformanceEvent, PerformanceReport};
 use crate::avatar::AvatarModel;
 use crate::engine::{SoundPath, Stage, StageFrame, camera_of, lost_sound_state, lost_state};
 use crate::face::{FaceError, FaceModel};
@@ -83,19 +83,19 @@ pub struct ReplayOptions {
 
 /// Who gets what a replay makes.
 pub trait ReplaySink {
-    /// Something was seen.
+    /// Something was seen; the stage gets it at `now`.
     ///
     /// # Errors
     /// If it cannot be written.
-    fn seen(&mut self, _report: &FaceReport) -> anyhow::Result<()> {
+    fn seen(&mut self, _report: &FaceReport, _now: Timestamp) -> anyhow::Result<()> {
         Ok(())
     }
 
-    /// Something was heard.
+    /// Something was heard; the stage gets it at `now`.
     ///
     /// # Errors
     /// If it cannot be written.
-    fn heard(&mut self, _report: &AudioReport) -> anyhow::Result<()> {
+    fn heard(&mut self, _report: &AudioReport, _now: Timestamp) -> anyhow::Result<()> {
         Ok(())
     }
 
@@ -226,14 +226,14 @@ impl Reports {
         let mut seen = |report: FaceReport, sink: &mut dyn ReplaySink, stage: &mut Stage| {
             summary.seen_count += 1;
             summary.tracked_count += u64::from(report.observation.is_some());
-            sink.seen(&report).map_err(ReplayError::Output)?;
+            sink.seen(&report, now).map_err(ReplayError::Output)?;
             stage.see(report);
             Ok::<_, ReplayError>(())
         };
         let mut heard_count = 0;
         let mut heard = |report: AudioReport, sink: &mut dyn ReplaySink, stage: &mut Stage| {
             heard_count += 1;
-            sink.heard(&report).map_err(ReplayError::Output)?;
+            sink.heard(&report, now).map_err(ReplayError::Output)?;
             stage.hear(report);
             Ok::<_, ReplayError>(())
         };
@@ -243,11 +243,11 @@ impl Reports {
                 if ahead.is_none() {
                     *ahead = events.next();
                 }
-                let Some(event) = ahead.take_if(|e| e.captured_at() <= now) else { break };
-                *end = event.captured_at();
-                match event {
-                    PerformanceEvent::Video(report) => seen(report, sink, stage)?,
-                    PerformanceEvent::Audio(report) => heard(report, sink, stage)?,
+                let Some(event) = ahead.take_if(|e| e.arrived_at <= now) else { break };
+                *end = event.arrived_at;
+                match event.report {
+                    PerformanceReport::Video(report) => seen(report, sink, stage)?,
+                    PerformanceReport::Audio(report) => heard(report, sink, stage)?,
                 }
             },
             Source::Media { video, audio } => {

@@ -13,7 +13,7 @@ use omote::replay::{
 };
 use omote::settings::{LipsyncMode, Settings};
 use omote::sync::{Pace, StepClock};
-use omote::types::{AudioReport, AudioState, FaceReport, Fault, VideoState};
+use omote::types::{AudioReport, AudioState, FaceReport, Fault, Timestamp, VideoState};
 use omote::voice;
 
 /// Output frames a second of these runs.
@@ -40,12 +40,12 @@ struct Collected {
 }
 
 impl ReplaySink for Collected {
-    fn seen(&mut self, report: &FaceReport) -> anyhow::Result<()> {
-        Ok(self.performance.video(report)?)
+    fn seen(&mut self, report: &FaceReport, now: Timestamp) -> anyhow::Result<()> {
+        Ok(self.performance.video(report, Some(now))?)
     }
 
-    fn heard(&mut self, report: &AudioReport) -> anyhow::Result<()> {
-        Ok(self.performance.audio(report)?)
+    fn heard(&mut self, report: &AudioReport, now: Timestamp) -> anyhow::Result<()> {
+        Ok(self.performance.audio(report, Some(now))?)
     }
 
     fn frame(&mut self, frame: &StageFrame<'_>, _camera: &Camera) -> anyhow::Result<()> {

@@ -26,3 +26,4 @@ mod rig;
 mod shaders;
 mod ui;
 mod voice;
+mod windows;
