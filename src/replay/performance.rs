@@ -43,6 +43,7 @@ impl PerformanceError {
 /// Something seen or heard.
 #[derive(Clone, Debug, PartialEq)]
 #[expect(missing_docs, reason = "the names say it")]
+#[expect(clippy::large_enum_variant, reason = "a box for each of a million events costs more than it saves")]
 pub enum PerformanceEvent {
     Video(FaceReport),
     Audio(AudioReport),
@@ -67,6 +68,7 @@ pub struct Performance {
 
 #[derive(Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "lowercase")]
+#[expect(clippy::large_enum_variant, reason = "there is only ever one of them")]
 enum Line {
     Video {
         t: f64,

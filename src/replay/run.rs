@@ -39,6 +39,7 @@ pub enum ReplayError {
 }
 
 /// Where a replay gets its reports from.
+#[expect(clippy::large_enum_variant, reason = "there is only ever one of them")]
 pub enum Inputs {
     /// Pictures and sound, through the models.
     Media {

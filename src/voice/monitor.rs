@@ -24,6 +24,8 @@ const FULL_SCALE: f32 = 0.985;
 /// Clipped samples in about a second from which the user should know, and at which the hint goes.
 const CLIPPING_ON: f32 = 24.0;
 const CLIPPING_OFF: f32 = 4.0;
+/// However long it clipped, the hint goes after about 3 s without.
+const CLIPPING_LIMIT: f32 = 96.0;
 /// Speech levels below which a microphone is too quiet, and from which it is not, dBFS.
 const TOO_QUIET_ON_DB: f32 = -48.0;
 const TOO_QUIET_OFF_DB: f32 = -44.0;
@@ -77,7 +79,7 @@ impl Monitor {
             self.zero_samples = self.zero_samples.saturating_add(1);
         }
         if sample.abs() >= FULL_SCALE {
-            self.clipped += 1.0;
+            self.clipped = (self.clipped + 1.0).min(CLIPPING_LIMIT);
         }
     }
 

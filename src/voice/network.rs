@@ -86,6 +86,10 @@ impl Network {
     }
 
     fn try_step(&mut self, frame: &[f32; BANDS]) -> TractResult<Answer> {
+        // Saturating kernels may turn NaN into ordinary numbers, which would then stay in the state.
+        if !frame.iter().all(|band| band.is_finite()) {
+            return Err(TractError::msg("the features are no numbers"));
+        }
         let input = Tensor::from_shape(&[1, 1, BANDS], frame)?;
         let hidden = std::mem::replace(&mut self.hidden, TValue::from(Tensor::default()));
         let mut outputs = self.state.run(tvec!(input.into(), hidden))?;
