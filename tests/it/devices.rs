@@ -375,10 +375,10 @@ mod microphone_child {
 
     const TONE_HZ: f64 = 440.0;
 
-    /// A sound server, and a player that keeps a tone going.
+    /// A sound server, and players that keep a tone going.
     struct Server {
         server: Guard,
-        _player: Guard,
+        _players: [Guard; 2],
     }
 
     fn start_server(dir: &Path) -> Server {
@@ -395,22 +395,29 @@ mod microphone_child {
             .flat_map(|s| (s as i16).to_le_bytes())
             .collect();
         std::fs::write(&tone, samples).expect("tone");
-        let player = Command::new("pacat")
-            .args(["--playback", "--latency-msec=10", "--rate=48000", "--channels=1", "--format=s16le"])
-            .stdin(std::fs::File::open(&tone).expect("tone"))
-            .spawn()
-            .expect("pacat");
-        let player = Guard(player);
+        // The tone has half a second in hand, so that a loaded machine does not break it up; silence played beside it
+        // keeps the sink's own blocks, and so the microphone's delay, short.
+        let play = |latency: &str, file: &Path| {
+            let player = Command::new("pacat")
+                .args(["--playback", latency, "--rate=48000", "--channels=1", "--format=s16le"])
+                .stdin(std::fs::File::open(file).expect("sound to play"))
+                .spawn();
+            Guard(player.expect("pacat"))
+        };
+        let players = [play("--latency-msec=500", &tone), play("--latency-msec=20", Path::new("/dev/zero"))];
         // Until somebody plays to it, a null sink works in blocks of 2 s: a microphone would count as gone.
         let is_playing = || {
-            Command::new("pactl").args(["list", "short", "sink-inputs"]).output().is_ok_and(|o| !o.stdout.is_empty())
+            Command::new("pactl")
+                .args(["list", "short", "sink-inputs"])
+                .output()
+                .is_ok_and(|o| o.stdout.split(|b| *b == b'\n').count() > 2)
         };
         while !is_playing() {
             assert!(Instant::now() < until, "the tone does not start");
             std::thread::sleep(Duration::from_millis(50));
         }
         std::thread::sleep(Duration::from_millis(300));
-        Server { server, _player: player }
+        Server { server, _players: players }
     }
 
     /// Reads until `count` samples of sound have come; panics after 15 s. Checks their times on the way.
@@ -466,11 +473,19 @@ mod microphone_child {
         let rate = microphone.sample_rate_hz();
         assert_eq!(rate, 48_000);
         let heard = listen(&mut microphone, &clock, 48_000);
-        assert_eq!(microphone.health(), MicrophoneHealth::Live);
-        let tone = &heard[24_000..24_000 + 9_600];
-        let shares = [TONE_HZ, 380.0, 500.0].map(|hz| share_at(tone, rate, hz));
-        println!("{}: shares of power at 440, 380, 500 Hz: {shares:?}", microphone.name());
-        assert!(shares[0] > 0.8 && shares[1] < 0.05 && shares[2] < 0.05);
+        // A loaded machine makes gaps.
+        let until = Instant::now() + Duration::from_secs(5);
+        while microphone.health() != MicrophoneHealth::Live {
+            assert!(Instant::now() < until, "{:?}", microphone.health());
+            std::thread::sleep(Duration::from_millis(2));
+        }
+        // cpal gives PulseAudio a queue of one block, so a loaded machine loses some: look at 5 ms at a time.
+        let windows: Vec<&[f32]> = heard.chunks_exact(240).collect();
+        let share_of =
+            |hz: f64| windows.iter().filter(|w| share_at(w, rate, hz) > 0.85).count() as f64 / windows.len() as f64;
+        let shares = [TONE_HZ, TONE_HZ / 2.0, TONE_HZ * 2.0].map(share_of);
+        println!("{}: shares of 5 ms with a pure tone of 440, 220, 880 Hz: {shares:.3?}", microphone.name());
+        assert!(shares[0] > 0.5 && shares[1] < 0.1 && shares[2] < 0.1);
 
         let named = AudioSettings { microphone: "No Such Thing".into(), ..Default::default() };
         let missing = Microphone::open(&named, clock).err().expect("missing");
