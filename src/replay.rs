@@ -3,12 +3,14 @@
 //! Also the formats for it: observation records, performances (`.omote`), traces, case folders. Two runs on one
 //! machine give identical traces.
 
+mod case;
 mod feed;
 mod performance;
 mod records;
 mod run;
 mod trace;
 
+pub use case::{Case, CaseError, compare_traces};
 pub use feed::{SoundFeed, VideoFeed};
 pub use performance::{Performance, PerformanceError, PerformanceEvent, PerformanceReport, PerformanceWriter};
 pub use records::{AudioRecord, RecordError, VideoRecord};

@@ -20,8 +20,8 @@ use crate::engine::{StageFrame, scene_of};
 use crate::face::{FaceModel, FaceOptions, FaceTracker};
 use crate::render::{Camera, Gpu, GpuOptions, Msaa, PixelAlpha, RenderOptions, Renderer, Target};
 use crate::replay::{
-    Inputs, Performance, PerformanceWriter, ReplayOptions, ReplaySink, ReplaySummary, SoundFeed, TimedExpression,
-    TraceWriter, VideoFeed, run,
+    Case, Inputs, Performance, PerformanceWriter, ReplayOptions, ReplaySink, ReplaySummary, SoundFeed, TimedExpression,
+    TraceWriter, VideoFeed, compare_traces, run,
 };
 use crate::settings::{Settings, SettingsFile};
 use crate::sync::{Pace, StepClock};
@@ -33,10 +33,10 @@ const BUNDLED_SCRIPT: &str = "demo";
 
 /// Runs a replay as the arguments say.
 pub(super) fn replay(args: &ReplayArgs) -> anyhow::Result<()> {
-    let began = Instant::now();
-    if args.case.is_some() {
-        bail!("--case is not there yet: compare traces with --trace, or run the project's tests");
+    if let Some(folder) = &args.case {
+        return run_case(folder, args);
     }
+    let began = Instant::now();
     let faults = faults_of(args)?;
     let inputs = inputs_of(args, &faults)?;
     let settings = settings_of(args)?;
@@ -56,6 +56,50 @@ pub(super) fn replay(args: &ReplayArgs) -> anyhow::Result<()> {
     outputs.finish()?;
     tell(&summary, began);
     Ok(())
+}
+
+/// Runs a case folder and compares its trace with what the case expects.
+fn run_case(folder: &Path, args: &ReplayArgs) -> anyhow::Result<()> {
+    let case = Case::load(folder)?;
+    let made = case_trace(args.trace.as_deref());
+    let replayed = ReplayArgs {
+        case: None,
+        performance: case.performance,
+        presenter: case.presenter,
+        video: case.video,
+        audio: case.audio,
+        avatar: case.avatar.or_else(|| args.avatar.clone()),
+        fps: case.fps.unwrap_or(args.fps),
+        fps_in: case.fps_in.unwrap_or(args.fps_in),
+        seed: case.seed,
+        set: case.set,
+        fault: case.fault,
+        expression: case.expression,
+        trace: Some(made.clone()),
+        ..args.clone()
+    };
+    replay(&replayed)?;
+    let trace = fs::read_to_string(&made).context("the new trace cannot be read")?;
+    if args.trace.is_none() {
+        // A left-over in the temporary folder harms nobody.
+        let _ = fs::remove_file(&made);
+    }
+    let Some(path) = case.trace else { return Ok(()) };
+    let expected =
+        fs::read_to_string(&path).with_context(|| format!("the trace cannot be read: {}", path.display()))?;
+    let result = compare_traces(&expected, &trace, case.tolerance.unwrap_or(Case::TOLERANCE));
+    match (result, case.known_failure) {
+        (Ok(()), None) => say("the trace is as expected"),
+        (Err(difference), Some(why)) => say(&format!("fails as known ({why}): {difference}")),
+        (Ok(()), Some(why)) => bail!("this case is marked as failing ({why}) and does not fail: take the mark away"),
+        (Err(difference), None) => bail!("the trace differs {difference}"),
+    }
+    Ok(())
+}
+
+/// Where a case's trace goes: as asked, or into the temporary folder.
+fn case_trace(asked: Option<&Path>) -> PathBuf {
+    asked.map_or_else(|| std::env::temp_dir().join(format!("omote-case-{}.jsonl", std::process::id())), Path::to_owned)
 }
 
 fn tell(summary: &ReplaySummary, began: Instant) {
