@@ -34,7 +34,7 @@ pub use gpu::{AdapterChoice, AdapterReport, Gpu, GpuOptions, GpuState, RenderErr
 pub use preview::Preview;
 pub use renderer::{RenderOptions, Renderer, Scene};
 pub use snapshot::{SnapshotOptions, snapshot};
-pub use surface::{OutputSurface, Presented};
+pub use surface::{Acquired, OutputSurface, SurfaceFrame};
 pub use target::{PixelAlpha, Target};
 
 use glam::Vec3;

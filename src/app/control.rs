@@ -13,8 +13,9 @@ use crate::settings::{Settings, SettingsFile};
 use crate::sync::Worker;
 use crate::ui::{ControlState, Preview, UiAction, apply_theme, control_ui};
 
-/// The window is redrawn this often while it can be seen.
+/// The window is redrawn this often; where the processor draws, that is taken from the stream.
 const REDRAW_EVERY: Duration = Duration::from_millis(33);
+const SOFTWARE_REDRAW_EVERY: Duration = Duration::from_millis(125);
 /// Settings are written once they have not changed for this long.
 const SAVE_AFTER: Duration = Duration::from_millis(800);
 
@@ -180,7 +181,8 @@ impl eframe::App for Control {
         if self.exit_at.is_some_and(|at| Instant::now() >= at) {
             ctx.send_viewport_cmd(egui::ViewportCommand::Close);
         }
-        ctx.request_repaint_after(REDRAW_EVERY);
+        let is_software = self.telemetry.picture.is_software;
+        ctx.request_repaint_after(if is_software { SOFTWARE_REDRAW_EVERY } else { REDRAW_EVERY });
     }
 
     fn ui(&mut self, ui: &mut egui::Ui, _frame: &mut eframe::Frame) {

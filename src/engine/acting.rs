@@ -69,6 +69,8 @@ impl Acting {
             }
             self.obey(stage.as_mut());
             let Some(stage) = &mut stage else { continue };
+            // Whatever has to be waited for is waited for before the newest reports are taken.
+            self.picture.prepare(&settings, self.clock.now());
             if let Some(report) = self.faces.take() {
                 if report.observation.is_some() {
                     unseen = Some(report.captured_at);

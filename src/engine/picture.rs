@@ -9,8 +9,8 @@ use super::retry::Retry;
 use super::telemetry::{PictureTelemetry, Transparency};
 use crate::avatar::{AvatarModel, PosedAvatar};
 use crate::render::{
-    Background, Camera, Gpu, GpuState, Lighting, Msaa, Outlines, OutputSurface, Presented, Preview, RenderError,
-    RenderOptions, Renderer, Scene, Target, frame_avatar,
+    Acquired, Background, Camera, Gpu, GpuState, Lighting, Msaa, Outlines, OutputSurface, Preview, RenderError,
+    RenderOptions, Renderer, Scene, SurfaceFrame, Target, frame_avatar,
 };
 use crate::settings::{self, Settings};
 use crate::sync::LatestWriter;
@@ -38,8 +38,9 @@ pub struct PreviewImage {
     pub rgba: Vec<u8>,
 }
 
-/// Time between two previews.
+/// Time between two previews; drawn by the processor, they take it from the stream.
 const PREVIEW_EVERY: Duration = Duration::from_millis(33);
+const SOFTWARE_PREVIEW_EVERY: Duration = Duration::from_millis(100);
 /// Longest side of a preview, pixels.
 const PREVIEW_SIDE: u32 = 560;
 /// Shown in place of transparency where the system has none.
@@ -68,6 +69,8 @@ struct Opened {
     target: Target,
     renderer: Option<(Arc<AvatarModel>, Renderer)>,
     preview: Option<Preview>,
+    /// The window's image for the frame in the making; `None` if the window takes none now.
+    image: Option<SurfaceFrame>,
     faults: u64,
 }
 
@@ -118,6 +121,20 @@ impl Picture {
         self.telemetry.size = self.size;
     }
 
+    /// Opens what is not open and waits for a free image of the window, before the frame's moment is chosen.
+    pub(super) fn prepare(&mut self, settings: &Settings, now: Timestamp) {
+        if matches!(self.state, State::Closed) {
+            if now < self.try_at {
+                return;
+            }
+            self.open(settings, now);
+        }
+        let State::Open(opened) = &mut self.state else { return };
+        if let Err(error) = opened.prepare(self.size) {
+            self.close(&error, now);
+        }
+    }
+
     /// Draws and shows one frame; true once it was handed to the window (or drawn, where there is none).
     pub(super) fn show(
         &mut self,
@@ -127,18 +144,12 @@ impl Picture {
         settings: &Settings,
         now: Timestamp,
     ) -> bool {
-        if matches!(self.state, State::Closed) {
-            if now < self.try_at {
-                return false;
-            }
-            self.open(settings, now);
-        }
         let State::Open(opened) = &mut self.state else { return false };
-        let result = opened.show(model, posed, camera, settings, self.size);
-        match result {
+        match opened.show(model, posed, camera, settings, self.size) {
             Ok(shown) => {
                 self.telemetry.transparency = opened.transparency(settings);
-                if now.saturating_since(self.previewed_at) >= PREVIEW_EVERY {
+                let every = if self.telemetry.is_software { SOFTWARE_PREVIEW_EVERY } else { PREVIEW_EVERY };
+                if now.saturating_since(self.previewed_at) >= every {
                     self.previewed_at = now;
                     opened.request_preview(self.size);
                 }
@@ -162,12 +173,13 @@ impl Picture {
         let msaa = Msaa::from_samples(settings.output.msaa);
         let opened = (self.open)().and_then(|OpenedPicture { gpu, surface }| {
             let target = Target::new(&gpu, self.size[0], self.size[1], msaa)?;
-            Ok(Opened { gpu, surface, target, renderer: None, preview: None, faults: 0 })
+            Ok(Opened { gpu, surface, target, renderer: None, preview: None, image: None, faults: 0 })
         });
         match opened {
             Ok(opened) => {
                 let report = opened.gpu.report();
                 self.telemetry.adapter = format!("{} ({})", report.name, report.backend);
+                self.telemetry.is_software = report.is_software;
                 self.telemetry.message = None;
                 tracing::info!("drawing with {}", self.telemetry.adapter);
                 self.state = State::Open(Box::new(opened));
@@ -229,12 +241,22 @@ impl Opened {
         let Some((_, renderer)) = &mut self.renderer else { return Ok(false) };
         renderer.draw(posed, &scene, &self.target)?;
         let Some(surface) = &mut self.surface else { return Ok(true) };
+        let Some(image) = self.image.take() else { return Ok(false) };
+        surface.present(&self.gpu, image, &self.target);
+        Ok(true)
+    }
+
+    fn prepare(&mut self, size: [u32; 2]) -> Result<(), RenderError> {
+        let Some(surface) = &mut self.surface else { return Ok(()) };
+        // An image that was not used (no avatar yet) goes back first.
+        self.image = None;
         surface.resize(&self.gpu, size[0], size[1]);
-        match surface.present(&self.gpu, &self.target) {
-            Presented::Shown => Ok(true),
-            Presented::Skipped => Ok(false),
-            Presented::Lost => Err(RenderError::Surface("the window's surface is gone".into())),
+        match surface.acquire(&self.gpu) {
+            Acquired::Ready(image) => self.image = Some(image),
+            Acquired::Skipped => {}
+            Acquired::Lost => return Err(RenderError::Surface("the window's surface is gone".into())),
         }
+        Ok(())
     }
 
     fn request_preview(&mut self, size: [u32; 2]) {

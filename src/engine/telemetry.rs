@@ -126,6 +126,8 @@ pub enum Transparency {
 pub struct PictureTelemetry {
     /// Name of the graphics adapter; empty where there is none.
     pub adapter: String,
+    /// Everything is drawn by the processor: the control window should be sparing.
+    pub is_software: bool,
     /// What is wrong and what to do, in words.
     pub message: Option<String>,
     /// Size of the output, pixels.

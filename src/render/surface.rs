@@ -5,11 +5,15 @@ use super::blit::{Blitter, OutputAlpha};
 use super::gpu::{Gpu, RenderError, wgpu};
 use super::target::Target;
 
-/// What became of a picture.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Presented {
-    /// It is on its way to the screen.
-    Shown,
+/// An image of the window that waits for a picture.
+#[derive(Debug)]
+pub struct SurfaceFrame(wgpu::SurfaceTexture);
+
+/// What became of asking for an image of the window.
+#[derive(Debug)]
+pub enum Acquired {
+    /// Here it is.
+    Ready(SurfaceFrame),
     /// Not this time: the window is covered, was resized or the screen is late. All ordinary; go on.
     Skipped,
     /// The surface is gone: make a new one from the window.
@@ -88,23 +92,27 @@ impl OutputSurface {
         }
     }
 
-    /// Brings the picture to the window.
-    pub fn present(&mut self, gpu: &Gpu, picture: &Target) -> Presented {
+    /// Waits for a free image of the window. Call it before the moment to show is chosen: waiting after it would age
+    /// the picture.
+    pub fn acquire(&mut self, gpu: &Gpu) -> Acquired {
         use wgpu::CurrentSurfaceTexture as Current;
-        let frame = match self.surface.get_current_texture() {
-            Current::Success(frame) | Current::Suboptimal(frame) => frame,
+        match self.surface.get_current_texture() {
+            Current::Success(frame) | Current::Suboptimal(frame) => Acquired::Ready(SurfaceFrame(frame)),
             Current::Outdated => {
                 self.surface.configure(&gpu.device, &self.config);
-                return Presented::Skipped;
+                Acquired::Skipped
             }
-            Current::Timeout | Current::Occluded | Current::Validation => return Presented::Skipped,
-            Current::Lost => return Presented::Lost,
-        };
-        let view = frame.texture.create_view(&wgpu::TextureViewDescriptor::default());
+            Current::Timeout | Current::Occluded | Current::Validation => Acquired::Skipped,
+            Current::Lost => Acquired::Lost,
+        }
+    }
+
+    /// Brings the picture to the window.
+    pub fn present(&mut self, gpu: &Gpu, frame: SurfaceFrame, picture: &Target) {
+        let view = frame.0.texture.create_view(&wgpu::TextureViewDescriptor::default());
         let mut encoder = gpu.device.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
         self.blitter.record(gpu, &mut encoder, picture, &view, self.config.width);
         gpu.queue.submit([encoder.finish()]);
-        gpu.queue.present(frame);
-        Presented::Shown
+        gpu.queue.present(frame.0);
     }
 }
