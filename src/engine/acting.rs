@@ -19,6 +19,10 @@ use crate::types::{FaceReport, Timestamp};
 
 /// How many of the last values percentiles are made of.
 const HISTORY: usize = 600;
+/// How long an overloaded stage waits for the next observation: one picture of a camera with 25 a second.
+const OVERLOAD_WAIT: Duration = Duration::from_millis(40);
+/// It waits only while observations come.
+const CAMERA_ALIVE_WITHIN: Duration = Duration::from_millis(250);
 /// How often telemetry is renewed.
 const TELL_EVERY: Duration = Duration::from_millis(50);
 
@@ -50,6 +54,8 @@ impl Acting {
         let mut stage: Option<Stage> = None;
         let mut heard_until = None;
         let mut unseen: Option<Timestamp> = None;
+        let mut seen_at: Option<Timestamp> = None;
+        let mut frame_took = Duration::ZERO;
         let mut meters = Meters {
             rate: RateMeter::default(),
             act_ms: History::new(HISTORY),
@@ -71,9 +77,11 @@ impl Acting {
             let Some(stage) = &mut stage else { continue };
             // Whatever has to be waited for is waited for before the newest reports are taken.
             self.picture.prepare(&settings, self.clock.now());
-            if let Some(report) = self.faces.take() {
+            let period = Duration::from_secs_f64(1.0 / f64::from(settings.output.fps.max(1)));
+            if let Some(report) = self.newest_face(frame_took > period, seen_at) {
                 if report.observation.is_some() {
                     unseen = Some(report.captured_at);
+                    seen_at = Some(self.clock.now());
                 }
                 stage.see(report);
             }
@@ -96,6 +104,7 @@ impl Acting {
             if is_shown && let Some(captured_at) = unseen.take() {
                 meters.latency_ms.push(shown_at.saturating_since(captured_at).as_secs_f32() * 1000.0);
             }
+            frame_took = began.elapsed();
             meters.frames += 1;
             let fps = meters.rate.tick(shown_at.as_secs_f64());
             if shown_at.saturating_since(meters.told_at) >= TELL_EVERY {
@@ -116,6 +125,17 @@ impl Acting {
                 self.shared.picture.update(|p| p.clone_from(self.picture.telemetry()));
             }
         }
+    }
+
+    /// The newest report. A machine that cannot keep the rate anyway waits a moment for the next one: the frame then
+    /// shows it fresh instead of one frame late, and the tracker gets the processor meanwhile.
+    fn newest_face(&self, is_overloaded: bool, seen_at: Option<Timestamp>) -> Option<FaceReport> {
+        let report = self.faces.take();
+        let is_camera_alive = seen_at.is_some_and(|at| self.clock.now().saturating_since(at) < CAMERA_ALIVE_WITHIN);
+        if report.is_some() || !is_overloaded || !is_camera_alive {
+            return report;
+        }
+        self.faces.wait(OVERLOAD_WAIT).ok()
     }
 
     fn obey(&mut self, mut stage: Option<&mut Stage>) {
