@@ -15,7 +15,7 @@ use crate::ui::{ControlState, Preview, UiAction, apply_theme, control_ui};
 
 /// The window is redrawn this often; where the processor draws, that is taken from the stream.
 const REDRAW_EVERY: Duration = Duration::from_millis(33);
-const SOFTWARE_REDRAW_EVERY: Duration = Duration::from_millis(125);
+const SOFTWARE_REDRAW_EVERY: Duration = Duration::from_millis(250);
 /// Settings are written once they have not changed for this long.
 const SAVE_AFTER: Duration = Duration::from_millis(800);
 
