@@ -17,11 +17,12 @@ mod telemetry_file;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context as _, anyhow};
+use anyhow::{Context as _, anyhow, bail};
 use clap::Parser;
 use winit::event_loop::EventLoop;
 
 use crate::engine::Sources;
+use crate::render::{self, RenderError};
 use crate::settings::{Settings, SettingsFile};
 
 pub use cli::{AppArgs, Cli, Command};
@@ -68,6 +69,10 @@ fn run_windows(args: &AppArgs, began: Instant) -> anyhow::Result<()> {
     let event_loop = EventLoop::<eframe::UserEvent>::with_user_event()
         .build()
         .context("no window can be opened: omote needs a desktop session (or use `omote --demo --headless DIR`)")?;
+    if render::list_adapters().is_empty() {
+        // Without one there is no window to say it in.
+        bail!(RenderError::NoAdapter { seen: "none was found".into() });
+    }
     let session = shell::SharedSession::default();
     let viewport = egui::ViewportBuilder::default()
         .with_title("omote")
@@ -88,7 +93,7 @@ fn run_windows(args: &AppArgs, began: Instant) -> anyhow::Result<()> {
         }),
         &event_loop,
     );
-    let mut shell = shell::Shell { eframe, session, output: None, start: Some((settings, sources)) };
+    let mut shell = shell::Shell { eframe, session, output: None, is_shown: true, start: Some((settings, sources)) };
     event_loop.run_app(&mut shell).context("the window system failed")
 }
 

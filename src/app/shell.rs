@@ -43,6 +43,8 @@ pub(super) struct Shell<'a> {
     pub(super) eframe: EframeWinitApplication<'a>,
     pub(super) session: SharedSession,
     pub(super) output: Option<OutputWindow>,
+    /// Whether the output window is shown now.
+    pub(super) is_shown: bool,
     pub(super) start: Option<(Settings, Sources)>,
 }
 
@@ -80,8 +82,11 @@ impl Shell<'_> {
 
     /// Follows what the control window wishes for the output window.
     fn follow(&mut self) {
-        if let Some(output) = &self.output {
-            output.set_visible(self.session.with(|s| s.is_output_shown));
+        let Some(output) = &self.output else { return };
+        let is_wanted = self.session.with(|s| s.is_output_shown);
+        if is_wanted != self.is_shown {
+            self.is_shown = is_wanted;
+            output.set_visible(is_wanted);
         }
     }
 }

@@ -1,7 +1,8 @@
 //! The running engine: starts the threads, takes settings and commands, gives telemetry and previews.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use crossbeam_channel::{Sender, TrySendError, bounded};
@@ -58,7 +59,8 @@ pub struct Engine {
     previews: LatestReader<PreviewImage>,
     avatars: Arc<LatestWriter<Arc<AvatarModel>>>,
     avatar_file: Option<String>,
-    loader: Option<Worker>,
+    /// Counts the avatars asked for: only the newest one is taken.
+    avatar_request: Arc<AtomicU64>,
     list_request: Sender<()>,
     /// Dropped last to first: the stage goes on until its feeders have ended.
     _workers: Vec<Worker>,
@@ -127,7 +129,7 @@ impl Engine {
             previews,
             avatars: Arc::new(avatar_writer),
             avatar_file: None,
-            loader: None,
+            avatar_request: Arc::default(),
             list_request,
             _workers: workers,
         };
@@ -183,16 +185,24 @@ impl Engine {
 
     /// Reads an avatar file on a thread of its own; the old avatar stays until the new one is whole.
     fn load_avatar(&mut self, file: &str) {
-        if self.avatar_file.as_deref() == Some(file) || self.loader.as_ref().is_some_and(|l| !l.is_finished()) {
+        if self.avatar_file.as_deref() == Some(file) {
             return;
         }
         self.avatar_file = Some(file.to_owned());
         let path = (!file.is_empty()).then(|| PathBuf::from(file));
-        let (shared, avatars) = (self.shared.clone(), self.avatars.clone());
+        let (shared, avatars, newest) = (self.shared.clone(), self.avatars.clone(), self.avatar_request.clone());
+        let request = newest.fetch_add(1, Ordering::SeqCst) + 1;
         shared.avatar.update(|a| a.is_loading = true);
-        let loader = Worker::spawn("loader", move |_| load(&shared, &avatars, path));
+        let loader = Worker::spawn("loader", move |_| {
+            let loaded = read_avatar(path.as_deref(), shared.avatar.get().name.is_empty());
+            // The user may have chosen another one meanwhile.
+            if newest.load(Ordering::SeqCst) == request {
+                take_avatar(&shared, &avatars, path.as_deref(), loaded);
+            }
+        });
         match loader {
-            Ok(loader) => self.loader = Some(loader),
+            // It ends by itself; a slow disk must not keep the window waiting.
+            Ok(loader) => loader.detach(),
             Err(error) => self.shared.avatar.update(|a| {
                 a.is_loading = false;
                 a.message = Some(format!("no thread to read the avatar with: {error}"));
@@ -201,38 +211,44 @@ impl Engine {
     }
 }
 
-/// Reads the avatar; if that fails and none is shown yet, the bundled one takes its place.
-fn load(shared: &Shared, avatars: &LatestWriter<Arc<AvatarModel>>, path: Option<PathBuf>) {
-    let loaded = match &path {
+/// Reads the avatar; if that fails and none is shown yet, the bundled one takes its place. Why it failed comes along.
+fn read_avatar(path: Option<&Path>, is_stage_empty: bool) -> (Option<AvatarModel>, Option<String>) {
+    let loaded = match path {
         Some(path) => crate::avatar::load(path),
         None => crate::avatar::bundled(),
     };
-    let mut message = None;
-    let loaded = loaded.or_else(|error| {
-        tracing::warn!("{error}");
-        message = Some(error.to_string());
-        if shared.avatar.get().name.is_empty() { crate::avatar::bundled() } else { Err(error) }
-    });
     match loaded {
-        Ok(model) => {
-            let name = match (&path, model.meta.name.as_str()) {
-                (Some(path), "") => path.file_stem().map(|s| s.to_string_lossy().into_owned()).unwrap_or_default(),
-                (_, name) => name.to_owned(),
-            };
-            shared.avatar.update(|a| {
-                a.is_loading = false;
-                a.message = message;
-                a.name = name;
-                a.warnings.clone_from(&model.warnings);
-                a.expressions = AvatarProfile::of(&model).expressions;
-            });
-            avatars.publish(Arc::new(model));
+        Ok(model) => (Some(model), None),
+        Err(error) => {
+            tracing::warn!("{error}");
+            let stand_in = if is_stage_empty { crate::avatar::bundled().ok() } else { None };
+            (stand_in, Some(error.to_string()))
         }
-        Err(_) => shared.avatar.update(|a| {
-            a.is_loading = false;
-            a.message = message;
-        }),
     }
+}
+
+/// Puts the avatar on stage and tells the window.
+fn take_avatar(
+    shared: &Shared,
+    avatars: &LatestWriter<Arc<AvatarModel>>,
+    path: Option<&Path>,
+    (model, message): (Option<AvatarModel>, Option<String>),
+) {
+    shared.avatar.update(|a| {
+        a.is_loading = false;
+        a.message = message;
+    });
+    let Some(model) = model else { return };
+    let name = match (path, model.meta.name.as_str()) {
+        (Some(path), "") => path.file_stem().map(|s| s.to_string_lossy().into_owned()).unwrap_or_default(),
+        (_, name) => name.to_owned(),
+    };
+    shared.avatar.update(|a| {
+        a.name = name;
+        a.warnings.clone_from(&model.warnings);
+        a.expressions = AvatarProfile::of(&model).expressions;
+    });
+    avatars.publish(Arc::new(model));
 }
 
 fn is_device_missing(shared: &Shared) -> bool {
