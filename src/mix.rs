@@ -1,4 +1,4 @@
-//! What was seen and what was heard become one [`FaceState`]: [`Mixer`] is the only maker of `MouthShape`.
+//! What was seen and what was heard become one [`FaceState`](crate::types::FaceState): [`Mixer`] is the only maker of `MouthShape`.
 //!
 //! Pure: no threads, clocks, files or logs. Time comes in with `now`; the same calls give the same result.
 //!
