@@ -29,10 +29,10 @@ fn has_tools() -> bool {
     true
 }
 
-/// A display of its own, with a window manager.
+/// A display of its own, with a window manager. It must not reset when one client goes before the next has come.
 fn display() -> (Running, Running, String) {
     let mut server = Command::new("Xvfb")
-        .args(["-displayfd", "1", "-screen", "0", "1300x900x24", "-nolisten", "tcp"])
+        .args(["-displayfd", "1", "-screen", "0", "1300x900x24", "-nolisten", "tcp", "-noreset"])
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
         .spawn()
