@@ -373,7 +373,7 @@ mod tests {
              --fov 30 --size 512x512 --background transparent --light 1,1,1 --outline off --time 1 --msaa 1",
             "omote inspect a.vrm --json",
             "omote analyze --image a.png --out o.jsonl",
-            "omote eval lipsync recordings --json out.json --set audio.gain_db=6",
+            "omote eval lipsync recordings --json out.json --latency low --calibrate --set audio.gain_db=6",
             "omote eval ventriloquist clips --json -",
             "omote doctor --json",
         ] {

@@ -118,6 +118,8 @@ impl VisemeModel for TestVoice {
         }
     }
 
+    fn configure(&mut self, _settings: &AudioSettings) {}
+
     fn reset(&mut self) {}
 }
 

@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
+use crate::settings::HearingLatency;
+
 /// `omote eval`.
 #[derive(Args, Clone, Debug)]
 pub struct EvalArgs {
@@ -40,6 +42,12 @@ pub struct EvalLipsyncArgs {
     /// Also write the figures as JSON; `-` for standard output instead of the table
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
+    /// How long the classifier may wait: accurate (30 ms) or low (not at all)
+    #[arg(long, value_name = "LATENCY")]
+    pub latency: Option<HearingLatency>,
+    /// Also calibrate on up to a second of each vowel of each sub-folder, and print both
+    #[arg(long)]
+    pub calibrate: bool,
     /// Set any setting by its path, as in audio.gain_db=6
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub set: Vec<String>,
