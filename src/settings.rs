@@ -91,6 +91,8 @@ pub struct AudioSettings {
     pub auto_gain: bool,
     /// How long the classifier may wait.
     pub latency: HearingLatency,
+    /// What the user's vowels sound like (`voice::Calibration`); empty without a calibration.
+    pub voice_calibration: Vec<f32>,
 }
 
 impl Default for AudioSettings {
@@ -102,6 +104,7 @@ impl Default for AudioSettings {
             gate_db: -60.0,
             auto_gain: true,
             latency: HearingLatency::Accurate,
+            voice_calibration: Vec::new(),
         }
     }
 }

@@ -15,9 +15,12 @@
 //! steps of a stream describe nothing and give no report.
 //! `state` and `hints` are those of the newest sample: a dead microphone is worth knowing early.
 //!
-//! **Laughter** is not classified yet: the network has no such output, and `VisemeFrame::laughter` is always 0.
+//! **Laughter** is a score of its own beside the visemes, as late as labels that wait; 0 with a network without one.
+//!
+//! **Calibration** is optional: five held vowels ([`Calibrator`]) help voices that the network knows badly.
 
 mod auto_gain;
+mod calibration;
 mod features;
 mod hearing;
 mod monitor;
@@ -26,6 +29,7 @@ mod network;
 use crate::settings::AudioSettings;
 use crate::types::{AudioReport, ErrorKind, Timestamp};
 
+pub use calibration::{Calibration, CalibrationError, Calibrator};
 pub use features::{BANDS, LogMel};
 pub use hearing::{Hearing, label_lag};
 pub use network::{Answer, Network};

@@ -16,8 +16,10 @@ const CORNER_HZ: f32 = 120.0;
 const LOUDER: f32 = 4.0;
 /// ... for so many blocks before it is taken, so that a cough on another track changes nothing.
 const HOLD_BLOCKS: u32 = 40;
-/// ... or so many, if there is no voice at all on the one in use.
-const VOICELESS_HOLD_BLOCKS: u32 = 15;
+/// ... or so many, if there is no voice on the one in use now ...
+const VOICELESS_HOLD_BLOCKS: u32 = 60;
+/// ... or if there never was one.
+const NEVER_VOICED_HOLD_BLOCKS: u32 = 15;
 /// ... or so many, if the one in use is dead and the other one surely carries sound.
 const DEAD_HOLD_BLOCKS: u32 = 2;
 /// Energy (−72 dB) below which a channel counts as silent and proves nothing.
@@ -89,6 +91,8 @@ pub struct ChannelPicker {
     /// How much of the last output of the high-pass stays.
     keep: f32,
     channels: [Channel; CHANNEL_LIMIT],
+    /// True once a frame has been taken.
+    has_begun: bool,
     /// Frames of the block so far.
     frames: u32,
     current: usize,
@@ -110,6 +114,7 @@ impl ChannelPicker {
             block_frames: rate_hz / BLOCKS_PER_SEC,
             keep: (-std::f32::consts::TAU * CORNER_HZ / rate_hz as f32).exp(),
             channels: [Channel::default(); CHANNEL_LIMIT],
+            has_begun: false,
             frames: 0,
             current: 0,
             previous: 0,
@@ -159,12 +164,17 @@ impl ChannelPicker {
         }
         for (i, channel) in self.channels.iter_mut().enumerate().take(self.count) {
             let input = sample(i);
+            if !self.has_begun {
+                // An offset is no step.
+                channel.last_input = input;
+            }
             let output = input - channel.last_input + self.keep * channel.last_output;
             // Denormal numbers would make silence expensive.
             channel.last_output = if output.abs() < 1e-15 { 0.0 } else { output };
             channel.last_input = input;
             channel.block += output * output;
         }
+        self.has_begun = true;
         self.frames += 1;
         if self.frames >= self.block_frames {
             self.frames = 0;
@@ -184,9 +194,13 @@ impl ChannelPicker {
             channel.end_block(self.block_frames);
         }
         self.notice = self.notice.saturating_sub(1);
-        let Some((better, hold)) = self.better() else {
-            self.better_for = 0;
-            return;
+        let (better, hold) = match self.better() {
+            Verdict::Stay => {
+                self.better_for = 0;
+                return;
+            }
+            Verdict::Wait => return,
+            Verdict::Change { to, hold } => (to, hold),
         };
         self.better_for += 1;
         if self.better_for > hold {
@@ -197,28 +211,51 @@ impl ChannelPicker {
         }
     }
 
-    /// A channel that is better than the one in use now, and for how many blocks it must stay so.
-    fn better(&self) -> Option<(usize, u32)> {
-        let channels = self.channels.get(..self.count)?;
-        let current = channels.get(self.current)?;
+    /// Whether another channel is better than the one in use.
+    fn better(&self) -> Verdict {
+        let channels = self.channels.get(..self.count).unwrap_or_default();
+        let Some(current) = channels.get(self.current) else { return Verdict::Stay };
         let highest = |value: fn(&Channel) -> f32, least: f32| {
             let rated = channels.iter().enumerate().filter(|(_, c)| c.rise_db >= least);
             rated.max_by(|a, b| value(a.1).total_cmp(&value(b.1)))
         };
-        if current.energy < SILENCE {
-            let (loudest, channel) = highest(|c| c.energy, 0.0)?;
-            if channel.energy > SOUND {
-                return Some((loudest, DEAD_HOLD_BLOCKS));
-            }
+        if current.energy < SILENCE
+            && let Some((to, channel)) = highest(|c| c.energy, 0.0)
+            && channel.energy > SOUND
+        {
+            return Verdict::Change { to, hold: DEAD_HOLD_BLOCKS };
         }
-        let best_rise_db = highest(|c| c.rise_db, 0.0)?.1.rise_db;
+        let best_rise_db = channels.iter().map(|c| c.rise_db).fold(0.0, f32::max);
         let least_db = VOICE_FROM_DB.max(best_rise_db * VOICE_SHARE_OF_BEST);
-        let (best, channel) = highest(|c| c.voice, least_db)?;
-        let is_voiceless = current.rise_db < least_db;
-        let is_louder = channel.voice > LOUDER * current.voice || is_voiceless;
-        let is_better = best != self.current && channel.energy > SILENCE && is_louder;
-        is_better.then_some((best, if is_voiceless { VOICELESS_HOLD_BLOCKS } else { HOLD_BLOCKS }))
+        let Some((to, channel)) = highest(|c| c.voice, least_db) else { return Verdict::Stay };
+        if to == self.current || channel.energy < SILENCE {
+            return Verdict::Stay;
+        }
+        if current.rise_db < least_db {
+            let was_voiced = current.total_voice > f64::from(SOUND);
+            return Verdict::Change {
+                to,
+                hold: if was_voiced { VOICELESS_HOLD_BLOCKS } else { NEVER_VOICED_HOLD_BLOCKS },
+            };
+        }
+        match channel.energy / current.energy.max(SILENCE) {
+            _ if channel.voice <= LOUDER * current.voice => Verdict::Stay,
+            // The past may still say otherwise, but the voice is here.
+            louder if louder < 1.0 && current.energy > SOUND => Verdict::Stay,
+            louder if louder < LOUDER => Verdict::Wait,
+            _ => Verdict::Change { to, hold: HOLD_BLOCKS },
+        }
     }
+}
+
+/// What a block says about the choice of the channel.
+enum Verdict {
+    /// No other channel is better.
+    Stay,
+    /// Another one has been better, but this block, a pause between syllables, says nothing.
+    Wait,
+    /// Another one is better; it is taken after so many blocks that say so.
+    Change { to: usize, hold: u32 },
 }
 
 #[cfg(test)]

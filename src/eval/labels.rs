@@ -107,6 +107,13 @@ impl Labels {
         self.0.iter()
     }
 
+    /// Leaves a label out of every score.
+    pub(super) fn hold_out(&mut self, index: usize) {
+        if let Some(label) = self.0.get_mut(index) {
+            label.viseme = None;
+        }
+    }
+
     /// True if somebody speaks anywhere.
     pub fn has_speech(&self) -> bool {
         self.0.iter().any(|label| label.viseme != Some(Viseme::Sil))

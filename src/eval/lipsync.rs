@@ -103,11 +103,8 @@ fn eval_group(group: &Group, options: &LipsyncOptions, hearing: &mut Hearing) ->
     for recording in &group.recordings {
         recordings.push((recording.sound.as_path(), recording.labels.as_deref().map(Labels::read).transpose()?));
     }
-    let calibration = match options.calibrate {
-        // The sounds it is made from are taken out of the labels.
-        true => calibration_of(&mut recordings)?,
-        false => None,
-    };
+    // The sounds it is made from are taken out of the labels.
+    let calibration = if options.calibrate { calibration_of(&mut recordings)? } else { None };
     let mut sums = Sums { files: recordings.len(), ..Sums::default() };
     for (sound, labels) in &recordings {
         let heard = listen(WavSource::open(sound)?, hearing, &options.settings)?;
@@ -116,8 +113,7 @@ fn eval_group(group: &Group, options: &LipsyncOptions, hearing: &mut Hearing) ->
     }
     if let Some(calibration) = calibration {
         let mut settings = options.settings.clone();
-        let () = calibration;
-        settings.audio.gain_db += 0.0;
+        settings.audio.voice_calibration = calibration.to_numbers();
         let mut score = Score::default();
         for (sound, labels) in &recordings {
             score.add(&listen(WavSource::open(sound)?, hearing, &settings)?, labels.as_ref());

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use super::auto_gain::AutoGain;
+use super::calibration::{Calibration, Cepstrum, CepstrumMaker};
 use super::monitor::{Monitor, SpeechGate};
 use super::{Answer, HOP, LogMel, Network, SAMPLE_RATE_HZ, VisemeModel, VoiceError, features::WINDOW};
 use crate::settings::{AudioSettings, HearingLatency};
@@ -53,6 +54,12 @@ pub struct Hearing {
     gate_db: f32,
     has_auto_gain: bool,
     latency: HearingLatency,
+    /// The numbers that `calibration` was made of.
+    calibration_numbers: Vec<f32>,
+    calibration: Option<Calibration>,
+    cepstrum: CepstrumMaker,
+    /// Of the newest hops, newest first; kept up only while there is a calibration.
+    cepstra: [Cepstrum; LABEL_HOPS + 1],
 }
 
 impl Hearing {
@@ -80,6 +87,10 @@ impl Hearing {
             gate_db: f32::NEG_INFINITY,
             has_auto_gain: true,
             latency: HearingLatency::default(),
+            calibration_numbers: Vec::new(),
+            calibration: None,
+            cepstrum: CepstrumMaker::new(),
+            cepstra: Default::default(),
         }
     }
 
@@ -100,12 +111,19 @@ impl Hearing {
         }
         // The level belongs to the same sound as the label.
         let level_db = self.levels_db.get(label_hops).copied().unwrap_or_default();
-        let (weights, voiced) = match self.latency {
+        let (mut weights, voiced) = match self.latency {
             HearingLatency::Accurate => (answer.visemes, answer.voiced),
-            HearingLatency::Low => (answer.visemes, answer.voiced),
+            HearingLatency::Low => (answer.visemes_now, answer.voiced_now),
         };
-        let mut frame =
-            VisemeFrame { weights, voiced, level_db: level_db.max(VisemeFrame::SILENT.level_db), laughter: 0.0 };
+        if let (Some(calibration), Some(cepstrum)) = (&self.calibration, self.cepstra.get(label_hops)) {
+            calibration.apply(&mut weights, cepstrum);
+        }
+        let mut frame = VisemeFrame {
+            weights,
+            voiced,
+            level_db: level_db.max(VisemeFrame::SILENT.level_db),
+            laughter: answer.laughter,
+        };
         let loudest_db = self.levels_db.iter().copied().fold(f32::NEG_INFINITY, f32::max);
         let is_muted = self.monitor.is_muted();
         if is_muted || loudest_db < self.gate_db {
@@ -137,18 +155,26 @@ impl VisemeModel for Hearing {
             self.gain += (self.next_gain - self.gain) * GLIDE_SHARE;
             let amplified = (sample * self.gain).clamp(-LARGEST_SAMPLE, LARGEST_SAMPLE);
             let Some(frame) = self.features.push(amplified) else { continue };
+            if self.calibration.is_some() {
+                self.cepstra.rotate_right(1);
+                self.cepstra[0] = self.cepstrum.of(frame);
+            }
             let answer = self.network.step(frame);
             reports.extend(self.hop(&answer, captured_at + span(i + 1)));
         }
         self.next_at = Some(captured_at + span(samples.len()));
     }
 
-    /// Takes over gate, automatic gain and latency; takes effect at the next hop, without a break in the stream. (The
+    /// Takes over gate, automatic gain, latency and calibration; takes effect at the next hop, without a break in the stream. (The
     /// gain set by hand is the sound path's.)
     fn configure(&mut self, settings: &AudioSettings) {
         self.gate_db = if settings.gate_db.is_nan() { f32::NEG_INFINITY } else { settings.gate_db };
         self.latency = settings.latency;
         self.has_auto_gain = settings.auto_gain;
+        if self.calibration_numbers != settings.voice_calibration {
+            self.calibration_numbers.clone_from(&settings.voice_calibration);
+            self.calibration = Calibration::from_numbers(&settings.voice_calibration);
+        }
         if !self.has_auto_gain {
             self.auto_gain = AutoGain::default();
             self.next_gain = 1.0;
