@@ -91,8 +91,8 @@ mod tests {
         let model = crate::avatar::bundled().unwrap();
         let shares = lip_shares(&model, &model.fallbacks());
         let share = |name: &str| {
-            let mesh = model.meshes.iter().find(|m| m.morph_names.iter().any(|n| n == name)).unwrap();
-            shares[mesh.morph_offset + mesh.morph_names.iter().position(|n| n == name).unwrap()]
+            let expression = model.expressions.iter().find(|e| e.name == name).unwrap();
+            expression.binds.morphs.iter().map(|b| shares[b.morph]).fold(0.0, f32::max)
         };
         for lips in ["aa", "oh", "mouthSmileLeft", "mouthFrownRight", "mouthPucker"] {
             assert!(share(lips) > 0.9, "{lips}: {}", share(lips));

@@ -287,3 +287,18 @@ fn hair_swings_and_comes_to_rest() {
         assert!(a.w_axis.truncate().distance(b.w_axis.truncate()) < gravity_sag, "{}", model.meta.name);
     }
 }
+
+#[test]
+fn while_lip_sync_has_the_mouth_a_smile_stays_in_the_eyes() {
+    let weights = |lip_sync: f32, happy: f32| {
+        let mut pose = AvatarPose::default();
+        pose.params.set(Param::LipSync, lip_sync);
+        pose.params.set(Param::Happy, happy);
+        posed(avatar::bundled().unwrap(), &pose, &PLAIN).posed().morph_weights.clone()
+    };
+    let moved = |a: &[f32], b: &[f32]| a.iter().zip(b).filter(|(a, b)| (*a - *b).abs() > 0.05).count();
+    let (rest, smiling, speaking) = (weights(0.0, 0.0), weights(0.0, 1.0), weights(1.0, 1.0));
+    assert!(moved(&smiling, &speaking) > 0, "the smile leaves the lips");
+    assert!(moved(&speaking, &rest) > 0, "the smile stays in the eyes");
+    assert!(moved(&smiling, &rest) > moved(&speaking, &rest));
+}
