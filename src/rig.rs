@@ -13,7 +13,6 @@ mod body;
 mod constraint;
 mod face;
 mod gaze;
-mod lips;
 mod skeleton;
 mod skin;
 mod sphere;
@@ -24,7 +23,7 @@ use std::sync::Arc;
 
 use glam::Quat;
 
-use crate::avatar::{AvatarModel, Fallbacks, MaterialState, PosedAvatar};
+use crate::avatar::{AvatarModel, Fallbacks, MaterialState, PosedAvatar, lip_shares};
 use crate::types::{AvatarPose, Bone, Param};
 use body::Body;
 use face::Face;
@@ -105,7 +104,7 @@ impl Rig {
             correction_weights,
             view: ViewDirection::default(),
             base_morphs: model.base_morph_weights(),
-            lip_shares: lips::lip_shares(&model, &fallbacks),
+            lip_shares: lip_shares(&model),
             base_materials: model.materials.iter().map(MaterialState::authored).collect(),
             posed: PosedAvatar::rest(&model),
             fallbacks,
