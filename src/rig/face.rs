@@ -145,8 +145,9 @@ impl Face {
         for (acted, weight) in self.acted.iter_mut().zip(&self.weights) {
             *acted = if *weight > 0.0 { (*acted / weight).clamp(0.0, 1.0) } else { 0.0 };
         }
-        self.lips_left = 1.0 - get(Param::LipSync).clamp(0.0, 1.0);
         let multipliers = apply_overrides(model.expressions.iter().chain(&fallbacks.extra), &mut self.weights);
+        // An expression that the artist lets override the mouth keeps it: lip-sync is masked, so the lips stay its own.
+        self.lips_left = 1.0 - get(Param::LipSync).clamp(0.0, 1.0) * multipliers.mouth;
         BoneMasks { jaw_open: jaw_open.clamp(0.0, 1.0) * multipliers.mouth, look_at: multipliers.look_at }
     }
 }
