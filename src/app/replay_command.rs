@@ -9,7 +9,7 @@ use std::time::Instant;
 use anyhow::{Context, bail};
 
 use super::cli::{ReplayArgs, apply_sets};
-use super::movie::MovieWriter;
+use super::movie::{MovieSound, MovieWriter};
 use super::say::say;
 use crate::audio::presenter::{PresenterMicrophone, Recording, Voice};
 use crate::audio::{open_audio, sound_of_video};
@@ -310,8 +310,7 @@ impl<'a> Outputs<'a> {
                 Some(PictureSink::Folder { folder: folder.clone(), count: 0 })
             }
             (None, Some(path)) => {
-                let sound = args.audio.clone().or_else(|| args.video.clone().filter(|v| v.is_file()));
-                Some(PictureSink::Movie(MovieWriter::create(path, size, args.fps, sound.as_deref())?))
+                Some(PictureSink::Movie(MovieWriter::create(path, size, args.fps, movie_sound(args))?))
             }
             (None, None) => None,
         };
@@ -327,6 +326,24 @@ impl<'a> Outputs<'a> {
             record.finish().context("the performance cannot be written")?;
         }
         self.pictures.map_or(Ok(()), Pictures::finish)
+    }
+}
+
+/// What was said, whole: a movie shows what the avatar makes of a lost microphone.
+fn movie_sound(args: &ReplayArgs) -> MovieSound {
+    let of_presenter = |script: &PathBuf| {
+        if script == Path::new(BUNDLED_SCRIPT) {
+            return MovieSound::Bytes(Voice::DEMO_WAV);
+        }
+        let loaded = PresenterScript::load(script).ok();
+        let name = loaded.as_ref().and_then(PresenterScript::voice_file);
+        name.map_or(MovieSound::None, |name| MovieSound::File(script.parent().unwrap_or(Path::new("")).join(name)))
+    };
+    match (&args.audio, &args.video, &args.presenter) {
+        (Some(audio), _, _) => MovieSound::File(audio.clone()),
+        (None, Some(video), _) if video.is_file() => MovieSound::File(video.clone()),
+        (None, _, Some(script)) => of_presenter(script),
+        _ => MovieSound::None,
     }
 }
 
