@@ -45,6 +45,21 @@ impl<S: AudioSource> PlainAudio<S> {
         &self.source
     }
 
+    /// All that a file still holds.
+    ///
+    /// # Errors
+    /// If it cannot be read.
+    pub fn read_all(&mut self) -> Result<Vec<f32>, SourceError> {
+        let (mut samples, mut block) = (Vec::new(), [0.0; BLOCK]);
+        loop {
+            match self.read(&mut block) {
+                Ok((0, _)) | Err(SourceError::Ended) => return Ok(samples),
+                Ok((count, _)) => samples.extend(block.iter().take(count)),
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
     /// Gives the source back, to close it.
     pub fn into_source(self) -> S {
         self.source

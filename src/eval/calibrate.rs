@@ -4,8 +4,8 @@ use std::path::Path;
 
 use super::EvalError;
 use super::labels::{Label, Labels};
-use crate::audio::{AudioSource, OUTPUT_RATE_HZ, PlainAudio, WavSource};
-use crate::types::{SourceError, Viseme, Vowel};
+use crate::audio::{OUTPUT_RATE_HZ, PlainAudio, WavSource};
+use crate::types::{Viseme, Vowel};
 use crate::voice::{Calibration, Calibrator};
 
 /// Sound of each vowel that is used, at most and at least, seconds.
@@ -47,7 +47,7 @@ pub(super) fn calibration_of(recordings: &mut [(&Path, Option<Labels>)]) -> Resu
         if !picks.iter().any(|pick| pick.recording == i) {
             continue;
         }
-        let samples = read_plain(path)?;
+        let samples = PlainAudio::new(WavSource::open(path)?, 0.0)?.read_all()?;
         let index = |secs: f64| (secs.max(0.0) * f64::from(OUTPUT_RATE_HZ)) as usize;
         for pick in picks.iter().filter(|pick| pick.recording == i) {
             let edge = (pick.end_secs - pick.start_secs) * EDGE_SHARE;
@@ -91,17 +91,4 @@ fn longest(recordings: &[(&Path, Option<Labels>)], vowel: Vowel) -> Vec<Pick> {
         is_wanted
     });
     all
-}
-
-/// The whole recording at 16 kHz, as the classifier gets it.
-fn read_plain(path: &Path) -> Result<Vec<f32>, EvalError> {
-    let mut source = PlainAudio::new(WavSource::open(path)?, 0.0)?;
-    let (mut samples, mut block) = (Vec::new(), [0.0; 1024]);
-    loop {
-        match source.read(&mut block) {
-            Ok((count, _)) => samples.extend(block.iter().take(count)),
-            Err(SourceError::Ended) => return Ok(samples),
-            Err(error) => return Err(error.into()),
-        }
-    }
 }

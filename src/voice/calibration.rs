@@ -37,6 +37,12 @@ const FADES_FROM: f32 = 4.0;
 /// no vowel.
 const LARGEST_PULL: f32 = 0.8;
 
+/// In a recording of all five: a vowel is this near to the loudest moment, dB ...
+const SOUNDS_WITHIN_DB: f32 = 25.0;
+/// ... lasts at least so many hops, and ends with at least so many quiet ones.
+const SHORTEST_SOUND_HOPS: usize = 25;
+const SHORTEST_PAUSE_HOPS: usize = 10;
+
 const VOWELS: [Viseme; VOWEL_COUNT] = [Viseme::Aa, Viseme::Ih, Viseme::Ou, Viseme::E, Viseme::Oh];
 
 /// Cepstrum of one hop.
@@ -48,6 +54,9 @@ pub enum CalibrationError {
     /// Too little was heard of a vowel.
     #[error("too little was heard of the vowel \"{}\"; hold it for a second, close to the microphone", .0.name())]
     TooShort(Vowel),
+    /// The recording does not hold five sounds.
+    #[error("{0} held sounds were heard; say a, i, u, e, o, a second each, with a short pause between them")]
+    NotFive(usize),
     /// Two vowels sounded the same.
     #[error("\"{}\" and \"{}\" sounded the same; hold each of them clearly", .0.name(), .1.name())]
     Same(Vowel, Vowel),
@@ -171,6 +180,38 @@ impl Calibrator {
         }
     }
 
+    /// Takes 16 kHz mono sound in which a, i, u, e and o are held one after the other, with pauses between them.
+    ///
+    /// # Errors
+    /// If there are not five sounds.
+    pub fn add_in_order(&mut self, samples: &[f32]) -> Result<(), CalibrationError> {
+        let energies: Vec<f32> = samples
+            .chunks_exact(HOP)
+            .map(|hop| hop.iter().map(|s| if s.is_finite() { s * s } else { 0.0 }).sum::<f32>() / HOP as f32)
+            .collect();
+        let quiet = energies.iter().copied().fold(0.0, f32::max) * 10f32.powf(-SOUNDS_WITHIN_DB / 10.0);
+        // First and one past the last hop of each sound.
+        let mut sounds: Vec<(usize, usize)> = Vec::new();
+        for (hop, _) in energies.iter().enumerate().filter(|(_, e)| **e > quiet.max(1e-9)) {
+            match sounds.last_mut() {
+                Some((_, end)) if hop < *end + SHORTEST_PAUSE_HOPS => *end = hop + 1,
+                _ => sounds.push((hop, hop + 1)),
+            }
+        }
+        sounds.retain(|(begin, end)| end - begin >= SHORTEST_SOUND_HOPS);
+        if sounds.len() != VOWEL_COUNT {
+            return Err(CalibrationError::NotFive(sounds.len()));
+        }
+        for (vowel, (begin, end)) in Vowel::ALL.into_iter().zip(sounds) {
+            // The transitions at both ends are no vowel.
+            let edge = (end - begin) / 8;
+            if let Some(sound) = samples.get((begin + edge) * HOP..(end - edge) * HOP) {
+                self.add(vowel, sound);
+            }
+        }
+        Ok(())
+    }
+
     /// The calibration.
     ///
     /// # Errors
@@ -264,6 +305,25 @@ mod tests {
         assert_eq!(Calibration::from_numbers(&[0.0; 72]), None);
         assert_eq!(Calibration::from_numbers(&[f32::NAN; 72]), None);
         assert_eq!(Calibration::from_numbers(&numbers[1..]), None);
+    }
+
+    #[test]
+    fn five_sounds_in_order_are_found() {
+        let pause = vec![0.0; 4_000];
+        let mut all = pause.clone();
+        for v in Vowel::ALL {
+            all.extend(vowel(formant(v), 0.6));
+            all.extend(&pause);
+        }
+        let mut calibrator = Calibrator::default();
+        calibrator.add_in_order(&all).expect("five");
+        let found = calibrator.finish().expect("calibration");
+        for (a, b) in found.means.iter().zip(&calibrated().means) {
+            assert!(mean_square(a, b, &found.deviations) < 0.05);
+        }
+        let mut calibrator = Calibrator::default();
+        assert_eq!(calibrator.add_in_order(&all[..20_000]), Err(CalibrationError::NotFive(2)));
+        assert_eq!(calibrator.add_in_order(&[]), Err(CalibrationError::NotFive(0)));
     }
 
     #[test]

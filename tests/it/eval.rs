@@ -100,3 +100,28 @@ fn the_command_prints_a_table_or_json_and_says_what_is_wrong() {
     let missing = Command::new(env!("CARGO_BIN_EXE_omote")).args(["eval", "lipsync", "/no/such"]).output().unwrap();
     assert!(String::from_utf8(missing.stderr).unwrap().contains("no such folder"));
 }
+
+#[test]
+fn five_vowels_become_a_setting_and_are_forgotten_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let settings = folder.path().join("settings.toml");
+    let run = |arguments: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_omote"));
+        command.arg("calibrate").args(arguments).arg("--settings").arg(&settings).output().unwrap()
+    };
+    let numbers = || {
+        let (settings, warnings) = omote::settings::SettingsFile::at(&settings).load();
+        assert_eq!(warnings, [""; 0]);
+        settings.audio.voice_calibration
+    };
+    let vowels = file("tests/it/voice/vowels.wav");
+    let learnt = run(&[vowels.to_str().unwrap()]);
+    assert!(learnt.status.success(), "{}", String::from_utf8_lossy(&learnt.stderr));
+    assert!(omote::voice::Calibration::from_numbers(&numbers()).is_some());
+    let speech = file("assets/presenter/demo.wav");
+    let refused = run(&[speech.to_str().unwrap()]);
+    assert_eq!(refused.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("a, i, u, e, o"));
+    assert!(run(&["--clear"]).status.success());
+    assert_eq!(numbers(), [0.0; 0]);
+}

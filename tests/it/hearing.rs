@@ -28,7 +28,7 @@ static VOICE: LazyLock<Vec<f32>> = LazyLock::new(|| {
     samples[..96_000].iter().map(|s| s / peak * 0.5).collect()
 });
 
-static CLEAN: LazyLock<Vec<AudioReport>> = LazyLock::new(|| hear(&[VOICE.clone()], RATE, Format::I16));
+static CLEAN: LazyLock<Vec<AudioReport>> = LazyLock::new(|| hear(std::slice::from_ref(&*VOICE), RATE, Format::I16));
 
 #[derive(Clone, Copy, Debug)]
 enum Format {
@@ -165,7 +165,7 @@ fn every_rate_gives_the_same_mouth() {
 #[test]
 fn every_sample_format_gives_the_same_mouth() {
     for format in [Format::U8, Format::I24, Format::I32, Format::F32] {
-        check(&format!("{format:?}"), 0.85, &hear(&[VOICE.clone()], RATE, format));
+        check(&format!("{format:?}"), 0.85, &hear(std::slice::from_ref(&*VOICE), RATE, format));
     }
     check("24 bit, 48 kHz", 0.85, &hear(&[resampled(&VOICE, 48_000)], 48_000, Format::I24));
 }

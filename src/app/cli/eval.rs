@@ -1,4 +1,4 @@
-//! Arguments of `omote eval`.
+//! Arguments of `omote eval` and `omote calibrate`.
 
 use std::path::PathBuf;
 
@@ -20,6 +20,7 @@ pub enum EvalCommand {
     /// How well speech is heard: visemes, timing, false opening
     Lipsync(EvalLipsyncArgs),
     /// Whether the mouth keeps moving when a source is lost
+    #[command(hide = true)]
     Ventriloquist(EvalVentriloquistArgs),
 }
 
@@ -62,4 +63,25 @@ pub struct EvalVentriloquistArgs {
     /// Also write the figures as JSON; `-` for standard output instead of the table
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
+}
+
+/// `omote calibrate`.
+#[derive(Args, Clone, Debug)]
+#[command(after_help = "\
+omote needs no calibration. It helps where your voice is unusual: high, sung, whispered, a child's.
+Record a, i, u, e, o (as in father, see, two, bed, go), a second each, with a short pause between them.
+
+Examples:
+  omote calibrate vowels.wav
+  omote calibrate --clear")]
+pub struct CalibrateArgs {
+    /// Recording of the five vowels
+    #[arg(value_name = "FILE", required_unless_present = "clear")]
+    pub recording: Option<PathBuf>,
+    /// Forget the calibration
+    #[arg(long, conflicts_with = "recording")]
+    pub clear: bool,
+    /// Settings file to use instead of the one in the configuration folder
+    #[arg(long, value_name = "FILE")]
+    pub settings: Option<PathBuf>,
 }
