@@ -4,6 +4,7 @@ mod analyze_command;
 mod cli;
 mod control;
 mod doctor_command;
+mod eval_command;
 mod inspect_command;
 mod live;
 mod movie;
@@ -40,6 +41,7 @@ pub fn run() -> ExitCode {
         Some(Command::Snapshot(args)) => snapshot_command::snapshot(args),
         Some(Command::Inspect(args)) => inspect_command::inspect(args),
         Some(Command::Analyze(args)) => analyze_command::analyze(args),
+        Some(Command::Eval(args)) => eval_command::eval(args),
         Some(Command::Doctor(args)) => doctor_command::doctor(args.json),
     };
     match result {

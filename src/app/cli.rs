@@ -1,8 +1,12 @@
 //! The command line of CONTRACT: what others rely on. Extend it, rename nothing.
 
+mod eval;
+
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+
+pub use eval::{EvalArgs, EvalCommand, EvalLipsyncArgs, EvalVentriloquistArgs};
 
 use crate::settings::{Background, LipsyncMode, Settings};
 
@@ -85,6 +89,8 @@ pub enum Command {
     Inspect(InspectArgs),
     /// Write observations only, no avatar
     Analyze(AnalyzeArgs),
+    /// Measure accuracy over a folder of labelled files
+    Eval(EvalArgs),
     /// Check cameras, microphones, graphics, models and folders
     Doctor(JsonArgs),
 }
@@ -367,6 +373,8 @@ mod tests {
              --fov 30 --size 512x512 --background transparent --light 1,1,1 --outline off --time 1 --msaa 1",
             "omote inspect a.vrm --json",
             "omote analyze --image a.png --out o.jsonl",
+            "omote eval lipsync recordings --json out.json --set audio.gain_db=6",
+            "omote eval ventriloquist clips --json -",
             "omote doctor --json",
         ] {
             Cli::try_parse_from(line.split_whitespace()).unwrap_or_else(|e| panic!("{line}: {e}"));
@@ -380,6 +388,8 @@ mod tests {
             "omote snapshot --out a.png --msaa 3",
             "omote analyze --out o.jsonl",
             "omote replay --fps 0",
+            "omote eval",
+            "omote eval lipsync",
         ] {
             assert!(Cli::try_parse_from(line.split_whitespace()).is_err(), "{line}");
         }

@@ -1,0 +1,3 @@
+//! How good the product is, measured over folders of labelled files (`omote eval`).
+//!
+//! Runs the product's own path, never a copy of it. Prints nothing: `app` shows the figures.
