@@ -16,6 +16,7 @@ mod demo;
 mod devices;
 mod engine;
 mod face;
+mod labtmp;
 mod layers;
 mod mix;
 mod motion;
