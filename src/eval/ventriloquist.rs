@@ -286,10 +286,8 @@ fn measure(
     for mode in LipsyncMode::ALL {
         figures.clips.push(clip_figures(&ground, &voiced, mode));
     }
-    let alone = [
-        LipsyncMode::ALL.map(|mode| track(&seen, mode)),
-        LipsyncMode::ALL.map(|mode| track(&ground.heard, mode)),
-    ];
+    let alone =
+        [LipsyncMode::ALL.map(|mode| track(&seen, mode)), LipsyncMode::ALL.map(|mode| track(&ground.heard, mode))];
     let windows = windows_of(&ground.heard, clip.secs);
     for loss in Loss::ALL {
         let figures_of_modes = try_loss(&ground, loss, &windows, &alone, options)?;
@@ -338,7 +336,8 @@ fn windows_of(heard: &[PerformanceEvent], secs: f64) -> Vec<Window> {
     let mut last = 0.0;
     for event in heard {
         let PerformanceReport::Audio(AudioReport { captured_at, frame, .. }) = &event.report else { continue };
-        let open: f32 = Vowel::ALL.iter().zip(VOWEL_VISEMES).map(|(v, viseme)| v.opening() * frame.weight(viseme)).sum();
+        let open: f32 =
+            Vowel::ALL.iter().zip(VOWEL_VISEMES).map(|(v, viseme)| v.opening() * frame.weight(viseme)).sum();
         moved_by.push((captured_at.as_secs_f64(), (open - last).abs()));
         last = open;
     }
@@ -478,9 +477,8 @@ fn clip_figures(ground: &Ground<'_>, voiced: &[bool], mode: LipsyncMode) -> Clip
     let track = &ground.undisturbed[mode as usize];
     let frames = track.shapes.len();
     let is_speech = |i: usize| (i.saturating_sub(6)..=(i + 6)).any(|k| voiced.get(k).is_some_and(|v| *v));
-    let flapping = (0..frames)
-        .filter(|i| ground.at_rest.get(*i).is_some_and(|r| *r) && is_open(track.open(*i)))
-        .count();
+    let flapping =
+        (0..frames).filter(|i| ground.at_rest.get(*i).is_some_and(|r| *r) && is_open(track.open(*i))).count();
     let mut figures = ClipFigures {
         clip: clip.name.clone(),
         mode: mode.name(),

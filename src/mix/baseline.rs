@@ -47,7 +47,15 @@ pub(super) struct MouthBaseline {
 
 impl Default for MouthBaseline {
     fn default() -> Self {
-        Self { rest_open: FIRST_REST, loud_open: LOUD_OPEN, rest_width: 0.5, wide: 1.0, narrow: 1.0, in_use_secs: 0.0, held_secs: 0.0 }
+        Self {
+            rest_open: FIRST_REST,
+            loud_open: LOUD_OPEN,
+            rest_width: 0.5,
+            wide: 1.0,
+            narrow: 1.0,
+            in_use_secs: 0.0,
+            held_secs: 0.0,
+        }
     }
 }
 

@@ -14,9 +14,9 @@ use crate::types::{MouthShape, VISEME_COUNT, VOWEL_COUNT, Viseme, Vowel};
 
 /// From one mode to another.
 const MODE_FADE_SECS: f32 = 0.12;
-/// Lips move at most this much of their range per second (0.13 in 1/60 s; loud speech reaches about that), so that no
+/// Lips move at most this much of their range per second (0.15 in 1/60 s; loud speech reaches about that), so that no
 /// loss, return or change of mode can make them jump. The snapped look is meant to be faster; closures are.
-const LARGEST_SPEED: f32 = 8.0;
+const LARGEST_SPEED: f32 = 8.8;
 const SNAPPED_SPEED: f32 = 40.0;
 
 /// Lips seen apart by this much at least for a while have not met; by that much they surely have not.

@@ -132,7 +132,8 @@ impl Seen {
                 let m = observation.mouth;
                 self.raw_mouth = [m.open, m.width, m.round].map(|x| x.clamp(0.0, 1.0));
                 // Only a face that looks at the camera, sure and without a gap before it, teaches anything.
-                let is_frontal = observation.head.yaw.abs() < LEARNS_WITHIN && observation.head.pitch.abs() < LEARNS_WITHIN;
+                let is_frontal =
+                    observation.head.yaw.abs() < LEARNS_WITHIN && observation.head.pitch.abs() < LEARNS_WITHIN;
                 let dt = since_last.filter(|s| (0.0..=LONGEST_SHORT_GAP_SECS).contains(s) && is_frontal);
                 let dt = dt.map_or(0.0, |secs| secs as f32 * self.quality);
                 mouth = Some(self.baseline.calibrate(self.raw_mouth, dt));

@@ -51,10 +51,10 @@ const VOWEL_OF: [[f32; VOWEL_COUNT]; VISEME_COUNT] = [
 
 /// Time constants of rise and fall at the default smoothing, by class (research/lip-sync §5: attack 25–40 ms, release
 /// 60–90 ms, lips 15 ms). Silence rises as slowly as vowels fall, and yields as fast as they rise.
-const SILENCE_SECS: (f32, f32) = (0.060, 0.022);
+const SILENCE_SECS: (f32, f32) = (0.060, 0.026);
 const LIPS_SECS: (f32, f32) = (0.006, 0.030);
 const TONGUE_SECS: (f32, f32) = (0.022, 0.045);
-const VOWEL_SECS: (f32, f32) = (0.028, 0.060);
+const VOWEL_SECS: (f32, f32) = (0.032, 0.060);
 /// Towards another vowel.
 const SHAPE_SECS: f32 = 0.035;
 /// A rival must beat the winner among the vowels by this factor and margin, and a winner stays for this long.

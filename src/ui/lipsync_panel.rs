@@ -53,7 +53,8 @@ pub(super) fn lipsync_ui(ui: &mut Ui, state: &mut ControlState<'_>) {
 fn offset_ui(ui: &mut Ui, lipsync: &mut LipsyncSettings, alignment: Alignment) {
     let mut offset_ms = lipsync.offset_secs * 1000.0;
     let slider = Slider::new(&mut offset_ms, -250.0..=250.0).text("Sound later, ms").fixed_decimals(0);
-    if ui.add(slider).on_hover_text("0 leaves it to the measurement; the earlier one waits, by at most 60 ms").changed() {
+    if ui.add(slider).on_hover_text("0 leaves it to the measurement; the earlier one waits, by at most 60 ms").changed()
+    {
         lipsync.offset_secs = offset_ms / 1000.0;
     }
     ui.checkbox(&mut lipsync.auto_offset, "Align sound and picture as measured");

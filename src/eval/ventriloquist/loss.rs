@@ -6,9 +6,7 @@ use super::VentriloquistError;
 use super::material::{CAMERA_LATENCY_SECS, Clip};
 use crate::replay::{PerformanceEvent, PerformanceReport};
 use crate::signal::Rng;
-use crate::types::{
-    AudioFault, FaceReport, Fault, FaultKind, MouthRatios, Timestamp, VideoState,
-};
+use crate::types::{AudioFault, FaceReport, Fault, FaultKind, MouthRatios, Timestamp, VideoState};
 
 /// A frozen picture is noticed after this long (`face::watch`).
 const FROZEN_AFTER_SECS: f64 = 0.4;
@@ -133,7 +131,6 @@ impl Window {
         (self.from..self.to).contains(&t)
     }
 
-
     pub fn shifted(&self, by: f64) -> Self {
         Self { from: self.from + by, to: self.to + by }
     }
@@ -198,9 +195,7 @@ pub(super) fn seen_through(seen: &[FaceReport], loss: Loss, windows: &[Window]) 
             (Loss::Dark, Some(_)) => Some(lost(VideoState::TooDark)),
             (Loss::Both, Some(_)) => Some(lost(VideoState::Disconnected)),
             (Loss::CameraStalled, Some(_)) => None,
-            (Loss::MouthCovered, Some(_)) => {
-                Some(with_mouth(VideoState::MouthCovered, hidden.next(&mut rng), 0.9))
-            }
+            (Loss::MouthCovered, Some(_)) => Some(with_mouth(VideoState::MouthCovered, hidden.next(&mut rng), 0.9)),
             (Loss::MouthMistaken, Some(_)) => Some(with_mouth(VideoState::Tracked, hidden.next(&mut rng), 0.8)),
             (Loss::CameraFrozen, Some(w)) if t - w.from >= FROZEN_AFTER_SECS => Some(lost(VideoState::Frozen)),
             (Loss::CameraFrozen, Some(_)) => {
@@ -208,7 +203,8 @@ pub(super) fn seen_through(seen: &[FaceReport], loss: Loss, windows: &[Window]) 
                 Some(FaceReport { captured_at: report.captured_at, seq: report.seq, ..frozen })
             }
             (Loss::OthersSpeak, _) => {
-                let still = MouthRatios { open: 0.01 * rng.unit(), width: 0.49 + 0.02 * rng.unit(), ..MouthRatios::default() };
+                let still =
+                    MouthRatios { open: 0.01 * rng.unit(), width: 0.49 + 0.02 * rng.unit(), ..MouthRatios::default() };
                 Some(with_mouth(report.state, still, 1.0))
             }
             _ => {

@@ -93,39 +93,14 @@ impl Clip {
     /// What is heard of the clip with these faults in the microphone, in order of arrival.
     pub fn hear(&self, faults: Faults) -> Result<Vec<PerformanceEvent>, VentriloquistError> {
         let named = |why: String| VentriloquistError::Clip { clip: self.name.clone(), why };
-        let key = lab_key(&faults);
-        let events = listen(&self.voice, self.secs, faults).map_err(named)?;
-        self.lab_dump(&key, &events);
-        Ok(events)
-    }
-
-    fn lab_dump(&self, key: &str, events: &[PerformanceEvent]) {
-        let Some(dir) = std::env::var_os("LAB") else { return };
-        let dir = Path::new(&dir).join(&self.name);
-        std::fs::create_dir_all(&dir).unwrap();
-        let write = |name: &str, events: &mut dyn Iterator<Item = (PerformanceReport, Timestamp)>| {
-            let mut w = crate::replay::PerformanceWriter::performance(std::io::BufWriter::new(std::fs::File::create(dir.join(name)).unwrap())).unwrap();
-            for (r, at) in events {
-                match r { PerformanceReport::Audio(a) => w.audio(&a, Some(at)).unwrap(), PerformanceReport::Video(v) => w.video(&v, Some(at)).unwrap() }
-            }
-            w.finish().unwrap();
-        };
-        write(&format!("{key}.omote"), &mut events.iter().map(|e| (e.report.clone(), e.arrived_at)));
-        write("seen.omote", &mut self.seen.iter().map(|r| (PerformanceReport::Video(r.clone()), r.captured_at)));
-        let mut truth = format!("{} {}\n", self.secs, if self.script.is_some() { "presenter" } else { "recording" });
-        if let Some(s) = &self.script {
-            for i in 0..(self.secs * 200.0) as usize { let t = s.truth(i as f64 / 200.0); truth += &format!("{} {}\n", t.viseme as usize, t.open); }
-        }
-        std::fs::write(dir.join("truth"), truth).unwrap();
+        listen(&self.voice, self.secs, faults).map_err(named)
     }
 
     /// What is heard while nobody makes a sound.
     pub fn hear_quiet_room(&self) -> Result<Vec<PerformanceEvent>, VentriloquistError> {
         let named = |why: String| VentriloquistError::Clip { clip: self.name.clone(), why };
         let silence = Voice { samples: [].into(), rate_hz: self.voice.rate_hz };
-        let events = listen(&silence, self.secs, Faults::default()).map_err(named)?;
-        self.lab_dump("quiet", &events);
-        Ok(events)
+        listen(&silence, self.secs, Faults::default()).map_err(named)
     }
 }
 
@@ -241,8 +216,4 @@ fn listen(voice: &Voice, secs: f64, faults: Faults) -> Result<Vec<PerformanceEve
         }
     }
     Ok(events)
-}
-
-fn lab_key(faults: &Faults) -> String {
-    faults.iter().map(|f| format!("{:?}-{:.0}_", f.kind, f.from.as_secs_f64() * 1000.0)).collect::<String>().replace(['(', ')', ' '], "") + "x"
 }

@@ -116,18 +116,16 @@ impl Trial<'_> {
         let frame = |t: f64| (t * FPS).round() as usize;
         let (from, to) = (frame(window.from), frame(window.to));
         let after = frame(window.to + AFTER_SECS).min(self.shown.shapes.len());
-        let count = |range: std::ops::Range<usize>, is: &dyn Fn(usize) -> bool| {
-            range.filter(|i| is(*i)).count() as f64 / FPS
-        };
+        let count =
+            |range: std::ops::Range<usize>, is: &dyn Fn(usize) -> bool| range.filter(|i| is(*i)).count() as f64 / FPS;
         let is_still = |i: usize| self.reference.moved(i) > MOVES && self.shown.moved(i) < STILL;
         let flaps = |i: usize| {
             self.at_rest.get(i).is_some_and(|r| *r) && (self.shown.open(i) > OPEN || self.shown.moved(i) > OPEN)
         };
         let difference = |i: usize| self.shown.open(i) - self.undisturbed.open(i);
         // Closures are as hard as speech makes them.
-        let is_free = |i: usize| {
-            [i - 1, i].into_iter().all(|i| !self.shown.has_closure(i) && !self.undisturbed.has_closure(i))
-        };
+        let is_free =
+            |i: usize| [i - 1, i].into_iter().all(|i| !self.shown.has_closure(i) && !self.undisturbed.has_closure(i));
         let step_in = |frames: std::ops::Range<usize>| {
             let steps = frames.filter(|i| is_free(*i)).map(|i| (difference(i) - difference(i - 1)).abs());
             steps.fold(0.0, f32::max)

@@ -84,7 +84,11 @@ fn nothing_is_delayed_where_nothing_is_known_or_wanted() {
         settings.lipsync.offset_secs = -0.02;
         settings
     };
-    assert_eq!(misaligned(0.1, &audio, 12.0).last().unwrap().alignment.applied_secs, 0.0, "audio mode waits for nobody");
+    assert_eq!(
+        misaligned(0.1, &audio, 12.0).last().unwrap().alignment.applied_secs,
+        0.0,
+        "audio mode waits for nobody"
+    );
     let set = misaligned(0.1, &by_hand, 12.0).last().unwrap().alignment;
     assert!((set.applied_secs + 0.02).abs() < 1e-3, "the slider overrides: {set:?}");
     // Closed lips while others speak: nothing to measure.

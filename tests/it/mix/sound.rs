@@ -164,7 +164,13 @@ fn single_hops_of_noise_start_nothing() {
     // A minute: a burst every half second, of one hop (likely to be speech) or of many (unlikely).
     let sound = |t: f64| {
         let phase = t % 0.5;
-        let voiced = if phase < 0.005 { 0.8 } else if phase < 0.2 { 0.5 } else { 0.05 };
+        let voiced = if phase < 0.005 {
+            0.8
+        } else if phase < 0.2 {
+            0.5
+        } else {
+            0.05
+        };
         live(VisemeFrame { voiced, level_db: -45.0, ..only(Viseme::Aa) })
     };
     let states = heard_alone(60.0, &sound);
@@ -175,11 +181,11 @@ fn single_hops_of_noise_start_nothing() {
 
 #[test]
 fn speech_opens_the_mouth_within_a_few_hops() {
-    let sound = |t: f64| {
-        live(if t < 1.0 { VisemeFrame { level_db: -60.0, ..VisemeFrame::SILENT } } else { only(Viseme::Aa) })
-    };
+    let sound =
+        |t: f64| live(if t < 1.0 { VisemeFrame { level_db: -60.0, ..VisemeFrame::SILENT } } else { only(Viseme::Aa) });
     let states = heard_alone(1.5, &sound);
-    let opens = |open: f32| states.iter().position(|s| s.mouth.open > open).unwrap() as f64 / 240.0 - 1.0 - AUDIO_LATENCY;
+    let opens =
+        |open: f32| states.iter().position(|s| s.mouth.open > open).unwrap() as f64 / 240.0 - 1.0 - AUDIO_LATENCY;
     // What the mixer adds to the delay of the reports: 0.06 s with the 30 ms network make less than 0.09 s.
     assert!(opens(0.05) <= 0.025, "begins after {:.3} s", opens(0.05));
     assert!(opens(0.5) <= 0.08, "half open after {:.3} s", opens(0.5));
@@ -187,9 +193,8 @@ fn speech_opens_the_mouth_within_a_few_hops() {
 
 #[test]
 fn the_controls_do_what_they_say() {
-    let quiet = |t: f64| {
-        live(if t < 0.5 { VisemeFrame::SILENT } else { VisemeFrame { level_db: -50.0, ..only(Viseme::E) } })
-    };
+    let quiet =
+        |t: f64| live(if t < 0.5 { VisemeFrame::SILENT } else { VisemeFrame { level_db: -50.0, ..only(Viseme::E) } });
     let with = |change: &dyn Fn(&mut Settings)| {
         let settings = |_| {
             let mut settings = mode(LipsyncMode::Audio);
@@ -209,9 +214,7 @@ fn the_controls_do_what_they_say() {
 #[test]
 fn the_mouth_goes_back_to_the_expression_soon_and_smoothly() {
     // Speech until 2 s, then the quiet room.
-    let sound = |t: f64| {
-        live(if t < 2.0 { heard(t) } else { VisemeFrame { level_db: -60.0, ..VisemeFrame::SILENT } })
-    };
+    let sound = |t: f64| live(if t < 2.0 { heard(t) } else { VisemeFrame { level_db: -60.0, ..VisemeFrame::SILENT } });
     let settings = mode(LipsyncMode::Audio);
     let mut motion = Motion::new(1, AvatarTraits { slot_count: 0, iris_scale: 1.0 });
     let states = heard_alone(3.0, &sound);
