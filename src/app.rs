@@ -81,7 +81,8 @@ fn run_windows(args: &AppArgs, began: Instant) -> anyhow::Result<()> {
         .with_app_id("omote")
         .with_inner_size([1060.0, 720.0])
         .with_min_inner_size([640.0, 420.0]);
-    let options = eframe::NativeOptions { viewport, ..eframe::NativeOptions::default() };
+    // Flat colours need no dithering.
+    let options = eframe::NativeOptions { viewport, dithering: false, ..eframe::NativeOptions::default() };
     let (control_session, control_settings) = (session.clone(), settings.clone());
     let eframe = eframe::create_native(
         "omote",

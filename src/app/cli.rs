@@ -262,6 +262,9 @@ pub struct AnalyzeArgs {
     /// Something is wrong from A to B seconds, as in replay
     #[arg(long, value_name = "SOURCE=KIND@A..B")]
     pub fault: Vec<String>,
+    /// Set any setting by its path, as in video.fov_deg=50
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    pub set: Vec<String>,
 }
 
 /// `omote doctor`.

@@ -57,6 +57,8 @@ impl FrameSource for TestCamera {
 struct TestFace;
 
 impl FaceModel for TestFace {
+    fn configure(&mut self, _: &omote::settings::VideoSettings) {}
+
     fn observe(&mut self, frame: &VideoFrame) -> Result<FaceReport, FaceError> {
         let observation = FaceObservation {
             confidence: 1.0,
