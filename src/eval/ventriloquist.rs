@@ -29,7 +29,7 @@ use crate::types::{AudioReport, ErrorKind, Viseme, Vowel};
 const VOWEL_VISEMES: [Viseme; 5] = [Viseme::Aa, Viseme::Ih, Viseme::Ou, Viseme::E, Viseme::Oh];
 
 /// In a clip of somebody who talks, the mouths of sound and picture are lively at the same times.
-const MIN_TOGETHER: f64 = 0.45;
+const MIN_TOGETHER: f64 = 0.4;
 
 /// Limits of the mix (BEHAVIOUR §1, known loss).
 pub mod gates {
@@ -465,7 +465,8 @@ fn judge(figures: &LossFigures, gates: &mut Vec<Gate>) {
         }
         Left::All => at_most("ventriloquism", figures.ventriloquism_secs, gates::VENTRILOQUISM_SECS),
     }
-    if !matches!(figures.loss, Loss::Both | Loss::OthersSpeak) {
+    // A fifth of what is shown comes from whatever is mistaken for a mouth: that is the rule, not a fault.
+    if !matches!(figures.loss, Loss::Both | Loss::OthersSpeak | Loss::MouthMistaken) {
         let limit = gates::CORRELATION[usize::from(figures.material == Material::Recording)];
         let value = figures.correlation.unwrap_or(0.0);
         gate("correlation", value, limit, value >= limit);

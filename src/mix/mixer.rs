@@ -100,7 +100,7 @@ impl Mixer {
         let mouth = self.mouth.step(
             &self.heard.mouth(),
             self.seen.mouth(),
-            self.seen.least_recent_open(now),
+            self.seen.witness(now),
             belief,
             &settings.lipsync,
             dt,

@@ -5,7 +5,7 @@
 
 use super::fuse::{fuse, fuse_share};
 use super::heard::HeardMouth;
-use super::seen::MouthRow;
+use super::seen::{MouthRow, Witness};
 use super::sight::{Sight, Sights, rise};
 use super::veto::Veto;
 use crate::settings::{LipsyncMode, LipsyncSettings, MixStyle};
@@ -22,6 +22,10 @@ const SNAPPED_SPEED: f32 = 40.0;
 /// Lips seen apart by this much at least for a while have not met; by that much they surely have not.
 const APART_FROM: f32 = 0.22;
 const APART_AT: f32 = 0.42;
+
+/// Lips that came nearer than this not long ago have met.
+const MET_BELOW: f32 = 0.06;
+const MET_UP_TO: f32 = 0.15;
 
 const VOWEL_VISEMES: [Viseme; VOWEL_COUNT] = [Viseme::Aa, Viseme::Ih, Viseme::Ou, Viseme::E, Viseme::Oh];
 
@@ -80,7 +84,7 @@ impl MouthMixer {
         &mut self,
         heard: &HeardMouth,
         seen: MouthRow,
-        least_recent_open: f32,
+        witness: Witness,
         belief: Belief,
         lipsync: &LipsyncSettings,
         dt: f32,
@@ -90,8 +94,11 @@ impl MouthMixer {
         // In video mode there is nothing to veto, in audio mode nobody to ask.
         let heard = heard.vetoed(self.veto.step(seen[0], belief.video, lipsync.camera_veto, dt));
 
-        // Lips that the camera saw apart all the while have not met: "m" was misheard.
-        let refuted = belief.video * smoothstep(rise(least_recent_open, APART_FROM, APART_AT));
+        // Lips that were seen apart all the while have not met: "m" was misheard. But only a camera that does see lips
+        // meet can say so.
+        let apart = smoothstep(rise(witness.least_open, APART_FROM, APART_AT));
+        let sees_closures = 1.0 - smoothstep(rise(witness.lowest_open, MET_BELOW, MET_UP_TO));
+        let refuted = belief.video * apart * sees_closures;
         let witnessed = HeardMouth { closed: heard.closed * (1.0 - refuted), ..heard };
 
         let mut draft = Draft::default();

@@ -46,12 +46,23 @@ const SHAPING_SECS: f32 = 0.01;
 const SLOWEST_WITNESS_SECS: f64 = 0.045;
 const WITNESS_SECS: f64 = 0.09;
 const RECENT: usize = 16;
+/// A closure is remembered for about a second.
+const LOWEST_RISES_PER_SEC: f32 = 0.1;
 /// Mouths that wait for their time: 0.06 s at 120 frames a second.
 const DELAYED: usize = 8;
 
 /// The part of the mouth that is mixed, in one row of numbers: open, width, round.
 pub(super) type MouthRow = [f32; 3];
 const MOUTH_AT_REST: MouthRow = [0.0, 0.5, 0.0];
+
+/// Whether lips met, by the camera.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Witness {
+    /// The least opening of the last tenth of a second; 0 where the camera is too slow to say so.
+    pub least_open: f32,
+    /// The least opening of the last second or so.
+    pub lowest_open: f32,
+}
 
 /// What the camera says now.
 #[derive(Clone, Debug)]
@@ -68,6 +79,8 @@ pub(super) struct Seen {
     raw_mouth: MouthRow,
     /// Openings of the last pictures, newest first, with their times of arrival.
     recent: [(f64, f32); RECENT],
+    /// The nearest that the lips came to each other, slowly forgotten.
+    lowest_open: f32,
     filters: [OneEuro; 6],
     filtered: [f32; 6],
     head_track: Track<6>,
@@ -101,6 +114,7 @@ impl Seen {
             baseline: MouthBaseline::default(),
             raw_mouth: MOUTH_AT_REST,
             recent: [(f64::NEG_INFINITY, 0.0); RECENT],
+            lowest_open: 1.0,
             filters: [angle, angle, angle, place, place, place],
             filtered: [0.0; 6],
             head_track: Track::new([0.0; 6]).coasting(HEAD_COAST),
@@ -220,6 +234,7 @@ impl Seen {
         self.head_track.step(dt);
         self.eyes_track.step(dt);
         self.mouth_track.step(dt);
+        self.lowest_open = (self.lowest_open + LOWEST_RISES_PER_SEC * dt).min(1.0);
         let fresh = self.fresh.take();
         let is_recent = fresh.is_some_and(|f| now - f.captured_at <= MAX_AGE_SECS);
         let timeout_secs = self.timeout_secs();
@@ -232,6 +247,7 @@ impl Seen {
         if let Some(mouth) = fresh.and_then(|f| f.mouth) {
             self.recent.rotate_right(1);
             self.recent[0] = (now, mouth[0]);
+            self.lowest_open = self.lowest_open.min(mouth[0]);
             self.delay(now + mouth_delay_secs, mouth);
         }
         self.show_due_mouths(now, was_lost);
@@ -285,14 +301,12 @@ impl Seen {
         self.mouth.confidence()
     }
 
-    /// The least opening of the last moments, as it arrived: lips that were seen apart all the while have not met.
-    /// 0 where the camera is too slow to say so.
-    pub fn least_recent_open(&self, now: f64) -> f32 {
-        if self.interval_secs > SLOWEST_WITNESS_SECS {
-            return 0.0;
-        }
+    /// What was seen of the lips lately, as it arrived.
+    pub fn witness(&self, now: f64) -> Witness {
         let recent = self.recent.iter().filter(|(at, _)| now - at <= WITNESS_SECS);
-        recent.map(|(_, open)| *open).reduce(f32::min).unwrap_or(0.0)
+        let least_open = recent.map(|(_, open)| *open).reduce(f32::min).unwrap_or(0.0);
+        let is_fast = self.interval_secs <= SLOWEST_WITNESS_SECS;
+        Witness { least_open: if is_fast { least_open } else { 0.0 }, lowest_open: self.lowest_open }
     }
 
     pub fn mouth(&self) -> MouthRow {

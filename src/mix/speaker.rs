@@ -8,7 +8,7 @@
 use super::heard::HeardMouth;
 use crate::settings::{LipsyncSettings, Settings};
 use crate::signal::{AttackRelease, Slew, smoothing_share, smoothstep};
-use crate::types::{VISEME_COUNT, VOWEL_COUNT, Viseme, VisemeFrame};
+use crate::types::{VISEME_COUNT, VOWEL_COUNT, Viseme, VisemeFrame, Vowel};
 
 /// Speech gate: hysteresis on the probability of speech. A first hop must be sure, two may be less so: single hops of
 /// noise start nothing.
@@ -66,10 +66,10 @@ const WINNER_STAYS_SECS: f32 = 0.11;
 const CLOSURE_ATTACK_SECS: f32 = 0.004;
 const CLOSURE_RELEASE_SECS: f32 = 0.025;
 const CLOSURE_HOLD_SECS: f32 = 0.040;
-/// Probability of p/b/m (f/v) from which the lips begin to close, and at which they are closed. The network's recall
-/// of p/b/m is about a half, so the threshold is low.
-const CLOSES_FROM: f32 = 0.35;
-const CLOSED_AT: f32 = 0.6;
+/// Probability of p/b/m (f/v) from which the lips begin to close, and at which they are closed. Measured on presenter
+/// scripts: lower, and lips meet where nobody closes them; higher, and they miss some of the 14 p, b and m of the demo.
+const CLOSES_FROM: f32 = 0.28;
+const CLOSED_AT: f32 = 0.52;
 /// A closure stronger than this is meant, and made whole.
 const CLOSURE_MEANT: f32 = 0.5;
 /// f and v leave a slit.
@@ -138,10 +138,13 @@ impl Speaker {
         self.step_carried(weights, dt);
         let opening = |(i, weight): (usize, &f32)| weight * (OPENING[i] + CARRIED[i] * self.carried_open);
         let open: f32 = visemes.iter().enumerate().map(opening).sum();
+        let vowels = self.shape.step(&visemes, pace, dt);
+        // No farther than the vowel that shows: an "e" as open as an "a" would be an "a".
+        let open = open.min(Vowel::ALL.iter().zip(vowels).map(|(vowel, share)| vowel.opening() * share).sum());
         HeardMouth {
             open: (open * loudness * sensitivity_of(lipsync)).clamp(0.0, 1.0),
             closed: self.closure.step(weights, dt),
-            vowels: self.shape.step(&visemes, pace, dt),
+            vowels,
             visemes,
             speech: self.speech.step(
                 f32::from(u8::from(self.gate.is_open)),

@@ -143,8 +143,8 @@ impl Clip {
     /// True where the mouth is seen all through a window and around it.
     pub fn is_seen(&self, window: Window) -> bool {
         let around = Window { from: window.from - SEEN_AROUND_SECS, to: window.to + SEEN_AROUND_SECS };
-        let within = self.seen.iter().filter(|r| around.contains(r.captured_at.as_secs_f64()));
-        within.fold(true, |all, r| all && r.observation.is_some() && !r.state.is_mouth_lost())
+        let mut within = self.seen.iter().filter(|r| around.contains(r.captured_at.as_secs_f64()));
+        within.all(|r| r.observation.is_some() && !r.state.is_mouth_lost())
     }
 }
 
@@ -172,7 +172,7 @@ pub(super) fn disturbed(
 
 /// What the face networks report while this is wrong with the picture.
 pub(super) fn seen_through(seen: &[FaceReport], loss: Loss, windows: &[Window]) -> Vec<PerformanceEvent> {
-    let mut rng = Rng::new(0x6d6f_7574_68);
+    let mut rng = Rng::new(0x006d_6f75_7468);
     let mut hidden = Hidden::default();
     let mut last_good: Option<FaceReport> = None;
     let mut events = Vec::with_capacity(seen.len());

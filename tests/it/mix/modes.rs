@@ -74,7 +74,7 @@ fn the_display_rate_does_not_matter() {
         let reference = at(240.0);
         for display_hz in [30.0, 60.0, 120.0] {
             let mean = at(display_hz).iter().zip(&reference).map(|(a, b)| (a - b).abs()).sum::<f32>() / 25.0;
-            assert!(mean < 0.06, "{lipsync:?} at {display_hz} Hz: {mean} off in the mean");
+            assert!(mean < 0.05 + 0.75 / display_hz as f32, "{lipsync:?} at {display_hz} Hz: {mean} off in the mean");
         }
         // Slow displays only have to be sane.
         let range = range_of(&Scene { display_hz: 8.0, ..speech(&settings) }.open());

@@ -85,10 +85,10 @@ fn closures_are_hard_and_last_however_short_the_sound_was() {
     for (viseme, weight, hops, least) in [
         (Viseme::Pp, 1.0, 1, 0.9),
         (Viseme::Pp, 1.0, 2, 0.9),
-        (Viseme::Pp, 0.4, 1, 0.9),
+        (Viseme::Pp, 0.45, 1, 0.9),
         (Viseme::Pp, 1.0, 8, 0.9),
         (Viseme::Ff, 1.0, 1, 0.75),
-        (Viseme::Ff, 0.4, 2, 0.75),
+        (Viseme::Ff, 0.45, 2, 0.75),
     ] {
         let sound = |t: f64| {
             let is_it = (1.0..1.0 + 0.01 * f64::from(hops) - 1e-6).contains(&t);
