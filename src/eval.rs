@@ -7,6 +7,7 @@
 //! * `listen` – one recording through the sound path and the mixer, in causal time
 //! * `score`, `timing` – the figures
 //! * `lipsync` – all of it over a folder
+//! * `ventriloquist` – what the mouth does while a source is lost
 
 mod calibrate;
 mod labels;
@@ -15,6 +16,7 @@ mod listen;
 mod recordings;
 mod score;
 mod timing;
+pub mod ventriloquist;
 
 use std::path::PathBuf;
 

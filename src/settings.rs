@@ -178,7 +178,10 @@ pub struct LipsyncSettings {
     pub smoothing: f32,
     /// A mouth seen closed by a confident camera stays closed, whatever is heard.
     pub camera_veto: bool,
-    /// Sound is shown this much later than the picture, seconds (negative: earlier).
+    /// In mix mode, sound and picture are aligned as measured while `offset_secs` is 0.
+    pub auto_offset: bool,
+    /// Sound is shown this much later than the picture, seconds (negative: earlier); anything but 0 overrides what is
+    /// measured. The earlier stream waits, by at most 0.06 s.
     pub offset_secs: f32,
 }
 
@@ -191,6 +194,7 @@ impl Default for LipsyncSettings {
             sensitivity: 1.0,
             smoothing: 0.3,
             camera_veto: false,
+            auto_offset: true,
             offset_secs: 0.0,
         }
     }

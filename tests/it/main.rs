@@ -27,5 +27,6 @@ mod render;
 mod rig;
 mod shaders;
 mod ui;
+mod ventriloquist;
 mod voice;
 mod windows;

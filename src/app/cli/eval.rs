@@ -20,7 +20,6 @@ pub enum EvalCommand {
     /// How well speech is heard: visemes, timing, false opening
     Lipsync(EvalLipsyncArgs),
     /// Whether the mouth keeps moving when a source is lost
-    #[command(hide = true)]
     Ventriloquist(EvalVentriloquistArgs),
 }
 
@@ -56,13 +55,27 @@ pub struct EvalLipsyncArgs {
 
 /// `omote eval ventriloquist`.
 #[derive(Args, Clone, Debug)]
+#[command(after_help = "\
+Presenter scripts (.toml, with their voice and phones beside them) and movies with sound are taken from the folder;
+without one, the scripts that come with omote. Each loses its microphone and its picture in many ways. The figures
+are, for each mode: seconds of speech with a still mouth, of flapping in silence, until the other source has taken
+over; the largest step of the difference to the undisturbed mouth; the correlation with it inside the loss.
+Exits with 1 when the mix breaks one of its limits.
+
+Examples:
+  omote eval ventriloquist
+  omote eval ventriloquist clips/ --json figures.json
+  omote eval ventriloquist clips/ --set lipsync.smoothing=0.5")]
 pub struct EvalVentriloquistArgs {
-    /// Folder of talking clips and presenter scripts
+    /// Folder of talking clips and presenter scripts; without it, the bundled scripts
     #[arg(value_name = "DIR")]
-    pub dir: PathBuf,
+    pub dir: Option<PathBuf>,
     /// Also write the figures as JSON; `-` for standard output instead of the table
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
+    /// Set any setting by its path, as in lipsync.smoothing=0.5
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    pub set: Vec<String>,
 }
 
 /// `omote calibrate`.
