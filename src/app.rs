@@ -1,6 +1,7 @@
 //! The program: command line, the two windows, settings on disk. Owns the engine.
 
 mod analyze_command;
+mod calibrate_command;
 mod cli;
 mod control;
 mod doctor_command;
@@ -41,6 +42,7 @@ pub fn run() -> ExitCode {
         Some(Command::Snapshot(args)) => snapshot_command::snapshot(args),
         Some(Command::Inspect(args)) => inspect_command::inspect(args),
         Some(Command::Analyze(args)) => analyze_command::analyze(args),
+        Some(Command::Calibrate(args)) => calibrate_command::calibrate(args),
         Some(Command::Eval(args)) => eval_command::eval(args),
         Some(Command::Doctor(args)) => doctor_command::doctor(args.json),
     };

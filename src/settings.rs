@@ -52,6 +52,29 @@ impl Default for VideoSettings {
     }
 }
 
+/// How long the classifier may wait before it names a sound.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum HearingLatency {
+    /// It hears 30 ms of what follows: fewer mistakes.
+    #[default]
+    Accurate,
+    /// It answers at once.
+    Low,
+}
+
+impl std::str::FromStr for HearingLatency {
+    type Err = String;
+
+    fn from_str(name: &str) -> Result<Self, String> {
+        match name {
+            "accurate" => Ok(Self::Accurate),
+            "low" => Ok(Self::Low),
+            _ => Err(format!("{name:?} is not accurate or low")),
+        }
+    }
+}
+
 /// The microphone.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
@@ -64,11 +87,25 @@ pub struct AudioSettings {
     pub gain_db: f32,
     /// Sound below this level counts as silence, dB of full scale.
     pub gate_db: f32,
+    /// The classifier hears quiet and loud voices at about the same level; beside `gain_db`.
+    pub auto_gain: bool,
+    /// How long the classifier may wait.
+    pub latency: HearingLatency,
+    /// What the user's vowels sound like (`voice::Calibration`); empty without a calibration.
+    pub voice_calibration: Vec<f32>,
 }
 
 impl Default for AudioSettings {
     fn default() -> Self {
-        Self { enabled: true, microphone: String::new(), gain_db: 0.0, gate_db: -60.0 }
+        Self {
+            enabled: true,
+            microphone: String::new(),
+            gain_db: 0.0,
+            gate_db: -60.0,
+            auto_gain: true,
+            latency: HearingLatency::Accurate,
+            voice_calibration: Vec::new(),
+        }
     }
 }
 

@@ -115,6 +115,7 @@ fn listen(
             }
             Ok((read, at)) => {
                 idle = 0;
+                path.set_source_hints(source.hints());
                 for report in path.hear(&mut model, samples.get_mut(..read).unwrap_or_default(), at) {
                     count += 1;
                     writer.audio(report, None)?;

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-pub use eval::{EvalArgs, EvalCommand, EvalLipsyncArgs, EvalVentriloquistArgs};
+pub use eval::{CalibrateArgs, EvalArgs, EvalCommand, EvalLipsyncArgs, EvalVentriloquistArgs};
 
 use crate::settings::{Background, LipsyncMode, Settings};
 
@@ -89,6 +89,8 @@ pub enum Command {
     Inspect(InspectArgs),
     /// Write observations only, no avatar
     Analyze(AnalyzeArgs),
+    /// Learn what your vowels sound like (optional)
+    Calibrate(CalibrateArgs),
     /// Measure accuracy over a folder of labelled files
     Eval(EvalArgs),
     /// Check cameras, microphones, graphics, models and folders
@@ -376,8 +378,10 @@ mod tests {
              --fov 30 --size 512x512 --background transparent --light 1,1,1 --outline off --time 1 --msaa 1",
             "omote inspect a.vrm --json",
             "omote analyze --image a.png --out o.jsonl",
-            "omote eval lipsync recordings --json out.json --set audio.gain_db=6",
+            "omote eval lipsync recordings --json out.json --latency low --calibrate --set audio.gain_db=6",
             "omote eval ventriloquist clips --json -",
+            "omote calibrate vowels.wav --settings s.toml",
+            "omote calibrate --clear",
             "omote doctor --json",
         ] {
             Cli::try_parse_from(line.split_whitespace()).unwrap_or_else(|e| panic!("{line}: {e}"));
@@ -392,6 +396,8 @@ mod tests {
             "omote analyze --out o.jsonl",
             "omote replay --fps 0",
             "omote eval",
+            "omote calibrate",
+            "omote calibrate a.wav --clear",
             "omote eval lipsync",
         ] {
             assert!(Cli::try_parse_from(line.split_whitespace()).is_err(), "{line}");

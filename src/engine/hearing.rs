@@ -191,7 +191,10 @@ impl Watcher for Hearing {
                 Ok((count, captured_at)) => {
                     last_samples_at = Some(self.clock.now());
                     retry.succeed();
-                    path.set_gain_db(self.shared.settings.get().audio.gain_db);
+                    let settings = self.shared.settings.get();
+                    path.set_gain_db(settings.audio.gain_db);
+                    path.set_source_hints(source.hints());
+                    model.configure(&settings.audio);
                     let heard = samples.get_mut(..count).unwrap_or_default();
                     self.publish(path.hear(model, heard, captured_at));
                     if count < samples.len() {

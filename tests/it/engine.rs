@@ -11,7 +11,7 @@ use omote::engine::{
 };
 use omote::face::{FaceError, FaceModel};
 use omote::render::{Gpu, GpuOptions, RenderError};
-use omote::settings::Settings;
+use omote::settings::{AudioSettings, Settings};
 use omote::sync::SessionClock;
 use omote::types::{
     ARKIT_COUNT, AudioReport, AudioState, ErrorKind, FaceObservation, FaceReport, SourceError, Timestamp, VideoFrame,
@@ -119,6 +119,8 @@ impl VisemeModel for TestVoice {
             reports.push(AudioReport { captured_at, state: AudioState::Live, frame, ..AudioReport::default() });
         }
     }
+
+    fn configure(&mut self, _settings: &AudioSettings) {}
 
     fn reset(&mut self) {}
 }

@@ -1,8 +1,10 @@
-//! Arguments of `omote eval`.
+//! Arguments of `omote eval` and `omote calibrate`.
 
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
+
+use crate::settings::HearingLatency;
 
 /// `omote eval`.
 #[derive(Args, Clone, Debug)]
@@ -40,6 +42,12 @@ pub struct EvalLipsyncArgs {
     /// Also write the figures as JSON; `-` for standard output instead of the table
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
+    /// How long the classifier may wait: accurate (30 ms) or low (not at all)
+    #[arg(long, value_name = "LATENCY")]
+    pub latency: Option<HearingLatency>,
+    /// Also calibrate on up to a second of each vowel of each sub-folder, and print both
+    #[arg(long)]
+    pub calibrate: bool,
     /// Set any setting by its path, as in audio.gain_db=6
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub set: Vec<String>,
@@ -68,4 +76,25 @@ pub struct EvalVentriloquistArgs {
     /// Set any setting by its path, as in lipsync.smoothing=0.5
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub set: Vec<String>,
+}
+
+/// `omote calibrate`.
+#[derive(Args, Clone, Debug)]
+#[command(after_help = "\
+omote needs no calibration. It helps where your voice is unusual: high, sung, whispered, a child's.
+Record a, i, u, e, o (as in father, see, two, bed, go), a second each, with a short pause between them.
+
+Examples:
+  omote calibrate vowels.wav
+  omote calibrate --clear")]
+pub struct CalibrateArgs {
+    /// Recording of the five vowels
+    #[arg(value_name = "FILE", required_unless_present = "clear")]
+    pub recording: Option<PathBuf>,
+    /// Forget the calibration
+    #[arg(long, conflicts_with = "recording")]
+    pub clear: bool,
+    /// Settings file to use instead of the one in the configuration folder
+    #[arg(long, value_name = "FILE")]
+    pub settings: Option<PathBuf>,
 }
