@@ -7,7 +7,7 @@
 //! * `listen` – one recording through the sound path and the mixer, in causal time
 //! * `score`, `timing` – the figures
 //! * `lipsync` – all of it over a folder
-//! * `ventriloquist` – what the mouth does while a source is lost
+//! * `ventriloquist` – does the mouth go on when a source is lost?
 
 mod calibrate;
 mod labels;

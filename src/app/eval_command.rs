@@ -128,7 +128,7 @@ fn rate(value: Option<f64>) -> String {
 
 fn ventriloquist(args: &EvalVentriloquistArgs) -> anyhow::Result<()> {
     let mut options = ventriloquist::VentriloquistOptions::default();
-    apply_sets(&mut options.settings, &args.set).map_err(|error| anyhow::anyhow!(error))?;
+    apply_sets(&mut options.settings, &args.set).map_err(|error| anyhow!(error))?;
     let progress = &mut |clip: &str| say(clip);
     let figures = match &args.dir {
         Some(dir) => ventriloquist::ventriloquist(dir, &options, progress)?,
