@@ -158,16 +158,17 @@ fn vowel_morphs(model: &AvatarModel) -> Vec<bool> {
 
 /// The share of a morph target's movement (squared) that lies in the lips; `None` for one that moves nothing.
 fn share_of_lips(mesh: &MeshInstance, number: usize, regions: &[Vec<f32>]) -> Option<f32> {
-    let (mut inside, mut all) = (0.0, 0.0);
+    // Files may move vertices by any number: the square of the largest is finite in double precision.
+    let (mut inside, mut all) = (0.0_f64, 0.0_f64);
     for (primitive, region) in mesh.primitives.iter().zip(regions) {
         let Some(morph) = primitive.morphs.get(number) else { continue };
         for (vertex, movement) in morph.vertices.iter().zip(&morph.positions) {
-            let energy = movement.length_squared();
+            let energy = movement.as_dvec3().length_squared();
             all += energy;
-            inside += energy * region.get(*vertex as usize).copied().unwrap_or(0.0);
+            inside += energy * f64::from(region.get(*vertex as usize).copied().unwrap_or(0.0));
         }
     }
-    (all > 0.0).then(|| inside / all)
+    (all > 0.0 && all.is_finite()).then(|| (inside / all) as f32)
 }
 
 /// By primitive and vertex: how much it belongs to the lips, 0..1.
@@ -189,7 +190,7 @@ fn lip_region(primitive: &Primitive, vowels: &[(usize, f32)]) -> Vec<f32> {
         let Some(morph) = primitive.morphs.get(*number) else { continue };
         for (vertex, movement) in morph.vertices.iter().zip(&morph.positions) {
             if let Some(slot) = region.get_mut(*vertex as usize) {
-                *slot = slot.max((movement.length() / full).min(1.0));
+                *slot = slot.max((movement.length() / full).clamp(0.0, 1.0));
             }
         }
     }

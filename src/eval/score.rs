@@ -72,11 +72,11 @@ pub struct Figures {
     pub viseme15: Option<f64>,
     /// A I U E O or closed, over vowels, silences and p b m; a consonant as the answer is wrong.
     pub six: Option<f64>,
-    /// The same over vowels alone; reduced vowels are left out.
+    /// Which of the five vowels weighs most, over vowels alone; reduced vowels are left out.
     pub vowel: Option<f64>,
     /// `six`, where only the six classes can be answered.
     pub six_pooled: Option<f64>,
-    /// `vowel`, where only the six classes can be answered.
+    /// The same with closed as a sixth possible answer.
     pub vowel_pooled: Option<f64>,
     /// Of the hops heard as silence, those that are.
     pub silence_precision: Option<f64>,
@@ -230,7 +230,7 @@ impl Score {
         self.six.count(strict);
         self.six_pooled.count(pooled);
         if six != CLOSED {
-            self.vowel.count(strict);
+            self.vowel.count(loudest_vowel(frame) == six);
             self.vowel_pooled.count(pooled);
         }
     }
@@ -257,6 +257,13 @@ fn six_of(viseme: Viseme) -> Option<usize> {
         Viseme::Sil | Viseme::Pp => Some(CLOSED),
         _ => None,
     }
+}
+
+/// The class of the strongest of the five vowels.
+fn loudest_vowel(frame: &VisemeFrame) -> usize {
+    let vowels = Viseme::ALL.into_iter().filter(|v| six_of(*v).is_some_and(|six| six != CLOSED));
+    let loudest = vowels.max_by(|a, b| frame.weight(*a).total_cmp(&frame.weight(*b)));
+    loudest.and_then(six_of).unwrap_or(CLOSED)
 }
 
 fn pooled_answer(frame: &VisemeFrame) -> usize {
@@ -379,6 +386,7 @@ mod tests {
         let mut score = Score::default();
         score.add(&heard(3.0, |s| if said(s) == Viseme::Aa { Viseme::Kk } else { said(s) }), Some(&labels()));
         let figures = score.figures();
+        // The rest is spread evenly: no vowel is the likeliest, and the last one counts.
         assert_eq!(figures.vowel, Some(0.4444));
         // The rest is spread evenly: the closed mouth is two of fifteen.
         assert_eq!(figures.vowel_pooled, Some(0.4444));
