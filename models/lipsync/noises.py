@@ -61,6 +61,11 @@ def breaths(rng, count, _pool):
             low = rng.uniform(150, 900)
             band = butter(1, [low, min(7500, low * rng.uniform(2, 8))], "band", fs=SAMPLE_RATE, output="sos")
             puff = sosfilt(band, rng.standard_normal(length)) * np.hanning(length) ** rng.uniform(0.5, 2)
+            if rng.random() < 0.5:  # through an open mouth: resonances, which stay where they are
+                for _ in range(rng.integers(1, 4)):
+                    centre = rng.uniform(400, 4000)
+                    peak = butter(1, [centre * 0.9, centre * 1.1], "band", fs=SAMPLE_RATE, output="sos")
+                    puff += rng.uniform(0.3, 1.5) * sosfilt(peak, puff)
             mixed[at : at + length] += puff * rng.uniform(0.4, 1)
             if rng.random() < 0.2:
                 mixed[at : at + length] += np.sin(2 * np.pi * rng.uniform(15, 60) * np.arange(length) / SAMPLE_RATE) * np.hanning(length)

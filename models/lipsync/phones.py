@@ -9,10 +9,10 @@ VISEMES = ["sil", "PP", "FF", "TH", "DD", "kk", "CH", "SS", "nn", "RR", "aa", "E
 INDEX = {name: i for i, name in enumerate(VISEMES)}
 UNKNOWN = "?"
 
-# A reduced vowel has no mouth shape of its own. Corpora disagree about it (E or aa), so it is trained
-# as a mixture and left out of the vowel metric.
+# A reduced vowel has no mouth shape of its own. Corpora disagree about it (E or aa), and held, the same sound is the
+# Japanese u; so it is trained as a mixture and left out of the vowel metric.
 SCHWA = "@"
-SOFT_SCHWA = {"E": 0.5, "aa": 0.3, "ih": 0.2}
+SOFT_SCHWA = {"E": 0.4, "aa": 0.25, "ih": 0.15, "ou": 0.2}
 
 # h, the glottal stop and the Japanese sokuon take the shape of the phone that follows.
 NEXT = "@next"
@@ -35,6 +35,30 @@ JAPANESE = {
     "sh": "CH", "ch": "CH", "j": "CH", "t": "DD", "d": "DD", "ty": "DD", "dy": "DD", "n": "nn", "ny": "nn",
     "h": NEXT, "hy": "ih", "f": "FF", "v": "FF", "b": "PP", "p": "PP", "m": "PP", "by": "PP", "py": "PP", "my": "PP",
     "r": "DD", "ry": "DD", "w": "ou", "y": "ih",
+}
+
+# festival's Russian voice; doubled vowels are stressed, a and y unstressed.
+RUSSIAN = {
+    **dict.fromkeys("p pp b bb m mm".split(), "PP"), **dict.fromkeys("f ff v vv".split(), "FF"),
+    **dict.fromkeys("t tt d dd".split(), "DD"), **dict.fromkeys("k kk g gg h hh".split(), "kk"),
+    **dict.fromkeys("ch sh sch zh".split(), "CH"), **dict.fromkeys("s ss z zz c".split(), "SS"),
+    **dict.fromkeys("n nn l ll".split(), "nn"), **dict.fromkeys("r rr".split(), "RR"),
+    "aa": "aa", "a": "aa", "ae": SCHWA, "ay": SCHWA, "e": "E", "ee": "E", "i": "ih", "ii": "ih", "y": "ih", "yy": "ih",
+    "j": "ih", "oo": "oh", "u": "ou", "uu": "ou", "ur": "ou", "pau": "sil", "#": "sil",
+}
+
+# International Phonetic Alphabet, one symbol each, with Kokoro's letters for diphthongs and affricates.
+IPA_BEFORE = set("ˈˌ")
+IPA_AFTER = set("ːˑʲʰˤ̩̯̪̃˞̧ᵝʷ")
+IPA = {
+    **dict.fromkeys("pbmɓʙɱ", "PP"), **dict.fromkeys("fvɸβʋⱱ", "FF"), **dict.fromkeys("θð", "TH"),
+    **dict.fromkeys("tdɾɖʈTɽɗ", "DD"), **dict.fromkeys("kɡɢqxɣχcɟɠ", "kk"), **dict.fromkeys("ʃʒʧʤɕʑʂʐçʝʨʥꭧ", "CH"),
+    **dict.fromkeys("szʦʣ", "SS"), **dict.fromkeys("nŋɲɳlɫʎɭɬɴ", "nn"), **dict.fromkeys("rɹɻʁʀɚɜɝ", "RR"),
+    **dict.fromkeys("aɑæʌɶ", "aa"), **dict.fromkeys("eɛɘε", "E"), **dict.fromkeys("iɪɨjʏᵻ", "ih"),
+    **dict.fromkeys("oɔɒøœɤɵ", "oh"), **dict.fromkeys("uʊɯyʉwɥɰʍ", "ou"), **dict.fromkeys("əɐᵊ", SCHWA),
+    **dict.fromkeys("hɦħʔʕ", NEXT),
+    "A": ("E", "ih"), "I": ("aa", "ih"), "O": ("oh", "ou"), "Q": ("oh", "ou"), "W": ("aa", "ou"), "Y": ("oh", "ih"),
+    "sil": "sil",
 }
 
 ESPEAK_WHOLE = {
@@ -100,6 +124,10 @@ def viseme_of(phone, alphabet):
         return espeak_viseme(phone)
     if alphabet == "japanese":
         return JAPANESE.get(phone)
+    if alphabet == "ipa":
+        return IPA.get(phone)
+    if alphabet == "russian":
+        return RUSSIAN.get(phone)
     bare = phone.lower().split("_")[0]
     if bare == "ah0":
         return SCHWA

@@ -49,9 +49,10 @@ def main():
     frames = [i for i in FRAMES if i < len(features)]
     vectors = {"frames": frames, "log_mel": [[round(float(x), 4) for x in features[i]] for i in frames]}
     if len(sys.argv) > 1:
-        visemes, voiced = evaluate.stream(evaluate.open_model(sys.argv[1]), samples)
-        vectors["visemes"] = [[round(float(x), 5) for x in visemes[i]] for i in frames if i < len(visemes)]
-        vectors["voiced"] = [round(float(voiced[i]), 5) for i in frames if i < len(voiced)]
+        # Each head as it comes with frame i: `visemes` then speaks of the sound three hops before it.
+        for head, values in evaluate.Model(sys.argv[1])(samples).items():
+            picked = [[round(float(x), 5) for x in values[i]] for i in frames]
+            vectors[head] = picked if values.shape[1] > 1 else [value for value, in picked]
     lines = [f"{json.dumps(key)}: [\n" + ",\n".join(json.dumps(v) for v in values) + "\n]" for key, values in vectors.items()]
     (OUT / "vectors.json").write_text("{\n" + ",\n".join(lines) + "\n}\n")
     print(f"{len(wave) / SAMPLE_RATE:.2f} s, {len(frames)} frames")

@@ -16,7 +16,8 @@ FORMANTS = {
     "E": [(530, 1840, 2480, 3500), (460, 1950, 2550, 3600), (480, 1720, 2450, 3500)],
     "ih": [(270, 2290, 3010, 3600), (390, 1990, 2550, 3600), (300, 2200, 2900, 3500)],
     "oh": [(570, 840, 2410, 3300), (450, 800, 2450, 3300), (480, 880, 2500, 3350)],
-    "ou": [(300, 870, 2240, 3300), (440, 1020, 2240, 3300), (330, 1250, 2300, 3300), (340, 1350, 2250, 3300)],
+    "ou": [(300, 870, 2240, 3300), (440, 1020, 2240, 3300), (330, 1250, 2300, 3300), (340, 1350, 2250, 3300),
+           (380, 1330, 2300, 3300), (400, 1180, 2300, 3300), (350, 1480, 2350, 3300)],
     # Nasal murmurs: a low strong resonance, the rest weak.
     "PP": [(250, 1100, 2200, 3300)],
     "nn": [(270, 1450, 2300, 3300)],
@@ -38,7 +39,7 @@ def sing(rng):
     """One phrase -> (samples, [(start_s, end_s, phone)] with viseme names as phones)."""
     tract = rng.uniform(0.95, 1.45)
     base_hz = np.exp(rng.uniform(np.log(90), np.log(330))) * (tract - 0.95) * 1.3 + 90 + rng.uniform(0, 60)
-    base_hz = min(650.0, base_hz * (1.6 if rng.random() < 0.25 else 1.0))
+    base_hz = min(680.0, base_hz * (rng.uniform(1.4, 2.2) if rng.random() < 0.35 else 1.0))
     whispered = rng.random() < 0.2
     held = rng.random() < 0.7
     notes = []  # (mouth shape, seconds, gain)
@@ -71,7 +72,9 @@ def sing(rng):
     glide /= glide.sum()
     padded = np.pad(np.column_stack([formants, gains, pitch]), ((len(glide) // 2,) * 2, (0, 0)), "edge")
     smooth = np.column_stack([np.convolve(padded[:, i], glide, "valid") for i in range(6)])
-    formants, gains, pitch = smooth[:, :4], smooth[:, 4], smooth[:, 5]
+    formants, gains, pitch = smooth[:, :4].copy(), smooth[:, 4], smooth[:, 5]
+    if rng.random() < 0.5:  # who sings above the first formant opens the jaw until it meets the pitch
+        formants[:, 0] = np.maximum(formants[:, 0], pitch * 1.02)
     bandwidths = np.array([60, 90, 140, 220]) * rng.uniform(0.8, 1.6) * (1.6 if whispered else 1.0)
 
     time = np.arange(total * STEP) / SAMPLE_RATE
@@ -79,19 +82,72 @@ def sing(rng):
     if whispered:
         samples = _filtered_noise(rng, formants, bandwidths, total)
     else:
-        pitch_now = np.interp(time, control, pitch)
-        pitch_now *= 1 + rng.uniform(0, 0.03) * np.sin(2 * np.pi * rng.uniform(4.5, 7) * time)
-        phase = np.cumsum(pitch_now) / SAMPLE_RATE
-        tilt = rng.uniform(0.8, 1.6)
-        samples = np.zeros(len(time))
-        for k in range(1, int(7800 / pitch_now.min()) + 1):
-            heights = _response((k * pitch)[:, None], formants, bandwidths)[:, 0] * k**-tilt
-            heights[k * pitch > 7800] = 0
-            samples += np.interp(time, control, heights) * np.sin(2 * np.pi * k * phase)
+        samples = _harmonics(rng, pitch, formants, bandwidths, rng.uniform(0.8, 1.6))
         breath = _filtered_noise(rng, formants, bandwidths, total)
         samples = samples / (samples.std() + 1e-9) + breath / (breath.std() + 1e-9) * 10 ** (-rng.uniform(14, 35) / 20)
     samples = samples / (samples.std() + 1e-9) * np.interp(time, control, gains)
     return samples.astype(np.float32), segments
+
+
+def laugh(rng):
+    """One or two laughs -> (samples, rows): bursts of a vowel behind h, 3 to 7 a second, falling in pitch and strength."""
+    tract = rng.uniform(0.9, 1.4)
+    hz = np.exp(rng.uniform(np.log(130), np.log(520)))
+    notes = [("sil", rng.uniform(0.1, 0.5), 0.0, 0.0, hz)]  # shape, seconds, gain, share of breath, pitch
+    for _ in range(rng.integers(1, 3)):
+        vowel = rng.choice(["aa", "aa", "aa", "E", "ih", "oh"])
+        rate, strength = rng.uniform(3.2, 7.0), 1.0
+        start_hz = hz * rng.uniform(0.9, 1.5)
+        voiceless = rng.random() < 0.15
+        for burst in range(rng.integers(3, 10)):
+            period = rng.uniform(0.85, 1.2) / rate
+            voiced_s = period * rng.uniform(0.35, 0.6)
+            pitch = start_hz * rng.uniform(0.93, 1.07) * 0.97**burst
+            notes.append((vowel, (period - voiced_s) * 0.5, 0.0, 0.0, pitch))
+            notes.append((vowel, (period - voiced_s) * 0.5, 0.25 * strength, 1.0, pitch))
+            notes.append((vowel, voiced_s, strength, 1.0 if voiceless else rng.uniform(0.05, 0.5), pitch))
+            strength *= rng.uniform(0.85, 1.02)
+        if rng.random() < 0.5:  # the gasp for air afterwards
+            notes.append(("sil", rng.uniform(0.1, 0.3), 0.0, 0.0, hz))
+            notes.append(("oh", rng.uniform(0.2, 0.5), 0.3, 1.0, hz))
+        notes.append(("sil", rng.uniform(0.2, 0.7), 0.0, 0.0, hz))
+    steps = [max(2, int(seconds * SAMPLE_RATE / STEP)) for _, seconds, *_ in notes]
+    total = sum(steps)
+    formants, control = np.zeros((total, 4)), np.zeros((total, 3))
+    rows, at = [], 0
+    colour = {vowel: rng.integers(len(FORMANTS[vowel])) for vowel in VOWELS}
+    for (shape, _, gain, breath, pitch), count in zip(notes, steps):
+        vowel = shape if shape in FORMANTS else "aa"
+        formants[at : at + count] = np.array(FORMANTS[vowel][colour[vowel]]) * tract
+        control[at : at + count] = gain, breath, pitch
+        rows.append((at * STEP / SAMPLE_RATE, (at + count) * STEP / SAMPLE_RATE, shape))
+        at += count
+    glide = np.hanning(int(rng.uniform(5, 11)) | 1)
+    padded = np.pad(np.column_stack([formants, control]), ((len(glide) // 2,) * 2, (0, 0)), "edge")
+    smooth = np.column_stack([np.convolve(padded[:, i], glide / glide.sum(), "valid") for i in range(7)])
+    formants, (gains, breath, pitch) = smooth[:, :4], smooth[:, 4:].T
+    bandwidths = np.array([90, 120, 180, 260]) * rng.uniform(0.8, 1.5)
+    voice = _harmonics(rng, pitch, formants, bandwidths, rng.uniform(0.8, 1.5))
+    air = _filtered_noise(rng, formants, bandwidths, total)
+    time, centres = np.arange(total * STEP), (np.arange(total) + 0.5) * STEP
+    share = np.interp(time, centres, breath)
+    samples = voice / (voice.std() + 1e-9) * (1 - share) + air / (air.std() + 1e-9) * share * 0.5
+    return (samples * np.interp(time, centres, gains)).astype(np.float32), rows
+
+
+def _harmonics(rng, pitch, formants, bandwidths, tilt):
+    """A voiced sound: harmonics of the pitch (one value a step) with the heights that the tract gives them."""
+    time = np.arange(len(pitch) * STEP) / SAMPLE_RATE
+    control = (np.arange(len(pitch)) + 0.5) * STEP / SAMPLE_RATE
+    pitch_now = np.interp(time, control, pitch)
+    pitch_now *= 1 + rng.uniform(0, 0.03) * np.sin(2 * np.pi * rng.uniform(4.5, 7) * time)
+    phase = np.cumsum(pitch_now) / SAMPLE_RATE
+    samples = np.zeros(len(time))
+    for k in range(1, int(7800 / pitch_now.min()) + 1):
+        heights = _response((k * pitch)[:, None], formants, bandwidths)[:, 0] * k**-tilt
+        heights[k * pitch > 7800] = 0
+        samples += np.interp(time, control, heights) * np.sin(2 * np.pi * k * phase)
+    return samples
 
 
 def _filtered_noise(rng, formants, bandwidths, total):

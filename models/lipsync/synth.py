@@ -1,8 +1,8 @@
 """Makes the labelled training speech: python synth.py OUT [--minutes-scale S] [--seed N]
 
 Everything comes from speech synthesisers in package registries, so every phone's time is exact and no recording of a
-person is needed: espeak-ng (13 languages, 42 voice variants), Open JTalk with the Mei voice, flite, festival, and the
-project's own sung vowels. Each engine has its own seed, so that one can be remade without the others.
+person is needed: espeak-ng (20 languages, 42 voice variants), Open JTalk with the Mei voice, flite, festival (English and
+Russian), three neural voices, and the project's own sung vowels and laughs; and music, which is no speech. Each engine has its own seed, so that one can be remade without the others.
 Writes OUT/<engine>_<number>.wav and .tsv, 16 kHz mono.
 """
 
@@ -15,23 +15,30 @@ import subprocess
 import tempfile
 
 import numpy as np
+import onnxruntime
 import soundfile
 from scipy.signal import resample_poly
 
 import espeak
+import music
+import neural
 import phones
 import singing
 import texts
 
 SAMPLE_RATE = 16000
 SEED = 7
-MINUTES = {"espeak": 66, "openjtalk": 36, "flite": 30, "festival": 12, "singing": 18}
+MINUTES = {
+    "espeak": 56, "openjtalk": 36, "flite": 30, "festival": 12, "singing": 18,
+    "hibari": 30, "joe": 18, "kokoro": 4.75, "russian": 8, "laughs": 5, "music": 20,
+}
 
 ESPEAK_LANGUAGES = (
     [("en-us", texts.english)] * 5 + [("en", texts.english)] * 3 + [("en-gb-scotland", texts.english)]
     + [("en-gb-x-rp", texts.english)] + [("ja", texts.japanese)] * 7 + [("es", texts.spanish)] * 3
     + [("ko", texts.korean)] * 3 + [("cmn-latn-pinyin", texts.mandarin)] * 3
-    + [(voice, texts.latin) for voice in ("de", "fr", "it", "pt-br", "id", "fi")]
+    + [(voice, texts.latin) for voice in ("de", "fr", "it", "pt-br", "id", "fi", "tr", "pl", "nl", "sv")]
+    + [("ru", texts.russian), ("hi", texts.hindi), ("ar", texts.arabic), ("de", texts.latin), ("fr", texts.latin)]
 )
 ESPEAK_VARIANTS = [
     "", "+m1", "+m2", "+m3", "+m4", "+m5", "+m6", "+m7", "+f1", "+f2", "+f3", "+f4", "+f5", "+Alicia", "+Andrea",
@@ -41,6 +48,9 @@ ESPEAK_VARIANTS = [
 ]
 FLITE_VOICES = ["slt", "awb", "rms", "slt", "awb", "rms", "kal16"]
 FESTIVAL_VOICES = ["voice_kal_diphone", "voice_ked_diphone", "voice_cmu_us_slt_arctic_hts"]
+RUSSIAN_VOICE = "voice_msu_ru_nsh_clunits"
+# Its phones' times lie behind their sound; found as in neural.py.
+RUSSIAN_LAG_S = 0.0136
 NAIST_DICTIONARY = "/var/lib/mecab/dic/open-jtalk/naist-jdic"
 FESTIVAL_BATCH = 12
 
@@ -78,41 +88,116 @@ def mei_voice():
     return pathlib.Path(package.origin).parent / "htsvoice" / "mei_normal.htsvoice"
 
 
+def openjtalk(text, folder, options):
+    """-> (wave, rate, segments) of Mei; `options` are those of open_jtalk."""
+    wav, trace = folder / "openjtalk.wav", folder / "openjtalk.txt"
+    command = ["open_jtalk", "-m", mei_voice(), "-x", NAIST_DICTIONARY, "-ow", wav, "-ot", trace, *options]
+    subprocess.run(command, input=text, text=True, capture_output=True, check=True)
+    labels = trace.read_text().split("[Output label]")[1].split("[")[0]
+    found = (re.match(r"(\d+) (\d+) \S*?-(\w+)\+", line) for line in labels.strip().split("\n"))
+    wave, rate = soundfile.read(wav)
+    return wave, rate, [(int(m[1]) / 1e7, int(m[2]) / 1e7, m[3]) for m in found if m]
+
+
 def from_openjtalk(rng, folder):
-    wav, trace, voice = folder / "openjtalk.wav", folder / "openjtalk.txt", mei_voice()
     while True:
-        command = ["open_jtalk", "-m", voice, "-x", NAIST_DICTIONARY, "-ow", wav, "-ot", trace]
         # Rate, all-pass constant (vocal tract), half tones, pitch spread: one voice becomes many.
-        command += ["-r", f"{rng.uniform(0.7, 1.3):.2f}", "-a", f"{rng.uniform(0.45, 0.64):.3f}"]
-        command += ["-fm", f"{rng.uniform(-8, 10):.1f}", "-jf", f"{rng.uniform(0.3, 1.5):.2f}"]
-        subprocess.run(command, input=texts.japanese(rng), text=True, capture_output=True, check=True)
-        labels = trace.read_text().split("[Output label]")[1].split("[")[0]
-        found = (re.match(r"(\d+) (\d+) \S*?-(\w+)\+", line) for line in labels.strip().split("\n"))
-        segments = [(int(m[1]) / 1e7, int(m[2]) / 1e7, m[3]) for m in found if m]
-        wave, rate = soundfile.read(wav)
+        options = ["-r", f"{rng.uniform(0.7, 1.3):.2f}", "-a", f"{rng.uniform(0.45, 0.64):.3f}"]
+        options += ["-fm", f"{rng.uniform(-8, 10):.1f}", "-jf", f"{rng.uniform(0.3, 1.5):.2f}"]
+        wave, rate, segments = openjtalk(texts.japanese(rng), folder, options)
         yield wave, rate, phones.rows_of(segments, "japanese")
+
+
+def festival(voice, sentences, folder, encoding="utf-8"):
+    """Sentences said by one festival process -> [(wave, rate, segments)] of those it managed."""
+    script = f"({voice})\n"
+    for i, sentence in enumerate(sentences):
+        said = f'(set! u (SynthText "{sentence}"))'
+        script += f'{said}(utt.save.wave u "{folder}/{i}.wav")(utt.save.segs u "{folder}/{i}.lab")\n'
+    (folder / "batch.scm").write_text(script, encoding=encoding)
+    subprocess.run(["festival", "-b", folder / "batch.scm"], capture_output=True)
+    for i in range(len(sentences)):
+        wav, lab = folder / f"{i}.wav", folder / f"{i}.lab"
+        if not (wav.exists() and lab.exists()):
+            continue
+        segments, start = [], 0.0
+        for line in lab.read_text(encoding="latin-1").split("#\n", 1)[1].strip().split("\n"):
+            end, _, phone = line.split()[:3]
+            segments.append((start, float(end), phone))
+            start = float(end)
+        wave, rate = soundfile.read(wav)
+        wav.unlink(), lab.unlink()
+        yield wave, rate, segments
 
 
 def from_festival(rng, folder):
     while True:
-        script = f"({rng.choice(FESTIVAL_VOICES)})\n"
-        for i in range(FESTIVAL_BATCH):
-            said = f'(set! u (SynthText "{texts.english(rng)}"))'
-            script += f'{said}(utt.save.wave u "{folder}/{i}.wav")(utt.save.segs u "{folder}/{i}.lab")\n'
-        (folder / "batch.scm").write_text(script)
-        subprocess.run(["festival", "-b", folder / "batch.scm"], capture_output=True)
-        for i in range(FESTIVAL_BATCH):
-            wav, lab = folder / f"{i}.wav", folder / f"{i}.lab"
-            if not (wav.exists() and lab.exists()):
-                continue
-            segments, start = [], 0.0
-            for line in lab.read_text().split("#\n", 1)[1].strip().split("\n"):
-                end, _, phone = line.split()[:3]
-                segments.append((start, float(end), phone))
-                start = float(end)
-            wave, rate = soundfile.read(wav)
-            wav.unlink(), lab.unlink()
+        voice = rng.choice(FESTIVAL_VOICES)
+        for wave, rate, segments in festival(voice, [texts.english(rng) for _ in range(FESTIVAL_BATCH)], folder):
             yield wave, rate, phones.rows_of(segments, "arpabet")
+
+
+def from_russian(rng, folder):
+    """A unit-selection voice: pieces of a real speaker's recordings (BSD-like licence)."""
+    while True:
+        for wave, rate, segments in festival(RUSSIAN_VOICE, [texts.russian(rng) for _ in range(FESTIVAL_BATCH)], folder):
+            early = [(max(0.0, start - RUSSIAN_LAG_S), end - RUSSIAN_LAG_S, phone) for start, end, phone in segments]
+            yield wave, rate, phones.rows_of(early, "russian")
+
+
+def from_hibari(rng, _folder):
+    numbers = np.random.default_rng(rng.randrange(2**32))
+    while True:
+        text = texts.connected_english(rng) if rng.random() < 0.7 else texts.english(rng)
+        wave, rate, segments = neural.hibari(neural.english_ipa(text), numbers, numbers.uniform(0.8, 1.25))
+        yield wave, rate, neural.rows_of(wave, rate, segments)
+
+
+def from_joe(rng, _folder):
+    numbers = np.random.default_rng(rng.randrange(2**32))
+    onnxruntime.set_seed(rng.randrange(2**31))
+    while True:
+        text = texts.connected_english(rng) if rng.random() < 0.7 else texts.english(rng)
+        wave, rate, segments = neural.joe(neural.espeak_ipa(text, "en-us"), numbers, numbers.uniform(0.85, 1.25))
+        yield wave, rate, neural.rows_of(wave, rate, segments)
+
+
+KOKORO_TEXTS = (
+    [("ja", texts.japanese)] * 5 + [("en", texts.connected_english)] * 4
+    + [(language, texts.latin) for language in ("es", "fr", "it", "pt-br")] + [("hi", texts.hindi)]
+)
+# Open JTalk's phones in Kokoro's letters, where they differ.
+KOKORO_JAPANESE = {
+    "a": "a", "i": "i", "u": "ɯ", "e": "e", "o": "o", "sh": "ɕ", "ch": "ʨ", "ts": "ʦ", "j": "ʥ", "f": "ɸ", "r": "ɾ",
+    "y": "j", "N": "ɴ", "cl": "ʔ", "ny": "ɲ", "hy": "ç", "g": "ɡ", "z": "ʣ", "pau": ", ", "ry": "ɾj",
+}
+
+
+def from_kokoro(rng, folder):
+    numbers = np.random.default_rng(rng.randrange(2**32))
+    onnxruntime.set_seed(rng.randrange(2**31))
+    while True:
+        language, text = rng.choice(KOKORO_TEXTS)
+        if language == "ja":
+            said = [phone for _, _, phone in openjtalk(text(rng), folder, [])[2] if phone not in ("sil", "xx")]
+            ipa = "".join(KOKORO_JAPANESE.get(p, KOKORO_JAPANESE.get(p.lower(), p.replace("y", "j"))) for p in said) + "."
+        else:
+            ipa = neural.english_ipa(text(rng)) if language == "en" else neural.espeak_ipa(text(rng), language)
+        wave, rate, segments = neural.kokoro(ipa, numbers, numbers.uniform(0.8, 1.2))
+        yield wave, rate, neural.rows_of(wave, rate, segments)
+
+
+def from_laughs(rng, _folder):
+    numbers = np.random.default_rng(rng.randrange(2**32))
+    while True:
+        wave, segments = singing.laugh(numbers)
+        yield wave, singing.SAMPLE_RATE, [(start, end, "laugh", shape) for start, end, shape in segments]
+
+
+def from_music(rng, folder):
+    while True:
+        wave, rate = music.play(rng, folder)
+        yield wave, rate, [(0.0, len(wave) / rate, "music", "sil")]
 
 
 def from_singing(rng, _folder):
@@ -124,7 +209,8 @@ def from_singing(rng, _folder):
 
 ENGINES = {
     "espeak": from_espeak, "flite": from_flite, "openjtalk": from_openjtalk,
-    "festival": from_festival, "singing": from_singing,
+    "festival": from_festival, "singing": from_singing, "hibari": from_hibari, "joe": from_joe, "kokoro": from_kokoro,
+    "russian": from_russian, "laughs": from_laughs, "music": from_music,
 }
 
 

@@ -66,16 +66,25 @@ fn a_folder_is_scored_by_sub_folder_and_in_total() {
 }
 
 #[test]
-fn calibrating_does_no_harm() {
+fn a_calibration_is_made_of_sounds_that_no_score_counts() {
     let folder = recordings();
+    // Two of three copies are used up, a second of each vowel; the third is scored.
+    for copy in ["b", "c"] {
+        for extension in ["wav", "tsv"] {
+            let from = folder.path().join("vowels/a").with_extension(extension);
+            std::fs::copy(from, folder.path().join("vowels").join(copy).with_extension(extension)).unwrap();
+        }
+    }
     let options = LipsyncOptions { calibrate: true, ..LipsyncOptions::default() };
     let eval = eval_lipsync(folder.path(), &options, &mut |_| {}).unwrap();
-    let presenter = eval.groups.iter().find(|g| g.name == "presenter").unwrap();
-    let (plain, calibrated) = (&presenter.figures, presenter.calibrated.as_ref().expect("enough vowels"));
+    let [presenter, room, vowels] = eval.groups.as_slice() else { panic!("{:?}", eval.groups) };
+    let (plain, calibrated) = (&vowels.figures, vowels.calibrated.as_ref().expect("enough of each vowel"));
     println!("{:?} -> {:?}; {:?} -> {:?}", plain.six, calibrated.six, plain.vowel, calibrated.vowel);
-    assert!(calibrated.six.unwrap() >= plain.six.unwrap() - 0.005);
-    assert!(calibrated.vowel.unwrap() >= plain.vowel.unwrap() - 0.005);
+    assert!(calibrated.six.unwrap() >= plain.six.unwrap() && calibrated.vowel.unwrap() >= plain.vowel.unwrap());
     assert_eq!(calibrated.frames, plain.frames, "the same sounds are counted");
+    assert!((600..1100).contains(&plain.frames), "{}", plain.frames);
+    assert_eq!((&presenter.calibrated, &room.calibrated), (&None, &None), "too few sounds of some vowel");
+    assert_eq!(eval.total.calibrated.as_ref().map(|f| f.frames), Some(eval.total.figures.frames));
 }
 
 #[test]
