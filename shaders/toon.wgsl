@@ -33,9 +33,12 @@ fn shading(n_dot_l: f32, shift: f32) -> f32 {
 }
 
 fn rim(normal: vec3<f32>, view: vec3<f32>, uv: vec4<f32>) -> vec3<f32> {
-    let fresnel = clamp(1.0 - dot(normal, view) + material.rim_lift, 0.0, 1.0);
-    // pow(0, x) is 0, but not on every driver.
-    var color = material.rim_color * select(0.0, pow(max(fresnel, 1e-6), max(material.rim_power, 1e-5)), fresnel > 0.0);
+    var color = vec3<f32>(0.0);
+    if has_rim {
+        let fresnel = clamp(1.0 - dot(normal, view) + material.rim_lift, 0.0, 1.0);
+        // pow(0, x) is 0, but not on every driver.
+        color = material.rim_color * select(0.0, pow(max(fresnel, 1e-6), max(material.rim_power, 1e-5)), fresnel > 0.0);
+    }
     if has_matcap_texture {
         let across = vec3<f32>(view.z, 0.0, -view.x);
         let x = across * inverseSqrt(max(dot(across, across), 1e-12));
@@ -51,13 +54,20 @@ fn rim(normal: vec3<f32>, view: vec3<f32>, uv: vec4<f32>) -> vec3<f32> {
 
 @fragment
 fn fs_main(in: Varying, @builtin(front_facing) front: bool) -> @location(0) vec4<f32> {
+    if is_outline && !is_outline_lit && !is_masked && !is_blended {
+        return to_pixel(material.outline_color, 1.0);
+    }
     let uv = animated_uv(in.uv);
-    let base = base_color(uv);
+    let texel = base_texel(uv);
+    let base = material.base_color * texel;
     let normal = surface_normal(in, uv, front);
     let view_raw = frame.camera_in_avatar - in.position;
     let view = view_raw * inverseSqrt(max(dot(view_raw, view_raw), 1e-12));
 
     var shade = material.shade_color;
+    if is_shade_of_base {
+        shade *= texel.rgb;
+    }
     if has_shade_texture {
         shade *= textureSample(shade_texture, shade_sampler, uv_of(SHADE, uv)).rgb;
     }

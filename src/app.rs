@@ -1,9 +1,11 @@
 //! The program: command line, the two windows, settings on disk. Owns the engine.
 
 mod analyze_command;
+mod calibrate_command;
 mod cli;
 mod control;
 mod doctor_command;
+mod eval_command;
 mod inspect_command;
 mod live;
 mod movie;
@@ -40,6 +42,8 @@ pub fn run() -> ExitCode {
         Some(Command::Snapshot(args)) => snapshot_command::snapshot(args),
         Some(Command::Inspect(args)) => inspect_command::inspect(args),
         Some(Command::Analyze(args)) => analyze_command::analyze(args),
+        Some(Command::Calibrate(args)) => calibrate_command::calibrate(args),
+        Some(Command::Eval(args)) => eval_command::eval(args),
         Some(Command::Doctor(args)) => doctor_command::doctor(args.json),
     };
     match result {
@@ -79,7 +83,8 @@ fn run_windows(args: &AppArgs, began: Instant) -> anyhow::Result<()> {
         .with_app_id("omote")
         .with_inner_size([1060.0, 720.0])
         .with_min_inner_size([640.0, 420.0]);
-    let options = eframe::NativeOptions { viewport, ..eframe::NativeOptions::default() };
+    // Flat colours need no dithering.
+    let options = eframe::NativeOptions { viewport, dithering: false, ..eframe::NativeOptions::default() };
     let (control_session, control_settings) = (session.clone(), settings.clone());
     let eframe = eframe::create_native(
         "omote",

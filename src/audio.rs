@@ -25,7 +25,7 @@ pub use plain::PlainAudio;
 pub use resample::{OUTPUT_RATE_HZ, RateError, Resampler};
 pub use wav::WavSource;
 
-use crate::types::{SourceError, Timestamp};
+use crate::types::{AudioHints, SourceError, Timestamp};
 
 /// Gives mono samples.
 pub trait AudioSource: Send {
@@ -38,6 +38,11 @@ pub trait AudioSource: Send {
     /// # Errors
     /// `Ended` after the last sample of a file, `Device` if the device failed.
     fn read(&mut self, out: &mut [f32]) -> Result<(usize, Timestamp), SourceError>;
+
+    /// What is odd about the source now.
+    fn hints(&self) -> AudioHints {
+        AudioHints::default()
+    }
 }
 
 impl<S: AudioSource + ?Sized> AudioSource for Box<S> {
@@ -47,5 +52,9 @@ impl<S: AudioSource + ?Sized> AudioSource for Box<S> {
 
     fn read(&mut self, out: &mut [f32]) -> Result<(usize, Timestamp), SourceError> {
         (**self).read(out)
+    }
+
+    fn hints(&self) -> AudioHints {
+        (**self).hints()
     }
 }

@@ -14,6 +14,7 @@ mod container;
 mod error;
 mod fallback;
 mod inspect;
+mod lips;
 mod material;
 mod material0;
 mod mesh;
@@ -37,6 +38,7 @@ use container::Document;
 pub use error::AvatarError;
 pub use fallback::{Fallback, Fallbacks, Mix};
 pub use inspect::{ExpressionReport, FallbackReport, InspectReport, inspect};
+pub use lips::lip_shares;
 pub use model::{
     AlphaMode, AvatarFormat, AvatarMeta, AvatarModel, Collider, ColliderShape, Constraint, ConstraintKind,
     CorrectionPoint, Expression, ExpressionBinds, ExpressionGroup, ExpressionMask, LookAt, LookAtKind, LookAtRange,
@@ -69,6 +71,7 @@ pub fn load(path: &Path) -> Result<AvatarModel, AvatarError> {
         },
         Err(_) => {}
     }
+    lips::split_lips(&mut model);
     Ok(model)
 }
 
@@ -76,6 +79,7 @@ pub fn load(path: &Path) -> Result<AvatarModel, AvatarError> {
 pub fn bundled() -> Result<AvatarModel, AvatarError> {
     let mut model = load_bytes(include_bytes!("../assets/avatar/mochi.vrm"), None)?;
     sidecar::apply(&mut model, include_str!("../assets/avatar/mochi.omote.toml"));
+    lips::split_lips(&mut model);
     Ok(model)
 }
 

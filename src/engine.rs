@@ -13,6 +13,7 @@ mod seeing;
 mod shared;
 mod sound_path;
 mod stage;
+mod supervisor;
 mod telemetry;
 
 pub use command::{Command, SettingsCell, Sources};

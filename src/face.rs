@@ -28,6 +28,7 @@ mod watch;
 
 pub use tracker::{FaceOptions, FaceTracker};
 
+use crate::settings::VideoSettings;
 use crate::types::{ErrorKind, FaceReport, VideoFrame};
 
 /// Why no report could be made.
@@ -66,6 +67,9 @@ pub trait FaceModel: Send {
 
     /// Forgets the face that was followed.
     fn reset(&mut self);
+
+    /// Takes over what the settings say of the camera (`video.fov_deg`); holds from the next frame on.
+    fn configure(&mut self, settings: &VideoSettings);
 }
 
 /// The logistic function; 0..1 even for huge arguments.

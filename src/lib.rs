@@ -16,6 +16,7 @@ pub mod audio;
 pub mod avatar;
 pub mod capture;
 pub mod engine;
+pub mod eval;
 pub mod face;
 pub mod mix;
 pub mod motion;

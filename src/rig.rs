@@ -23,7 +23,7 @@ use std::sync::Arc;
 
 use glam::Quat;
 
-use crate::avatar::{AvatarModel, Fallbacks, MaterialState, PosedAvatar};
+use crate::avatar::{AvatarModel, Fallbacks, MaterialState, PosedAvatar, lip_shares};
 use crate::types::{AvatarPose, Bone, Param};
 use body::Body;
 use face::Face;
@@ -79,6 +79,8 @@ pub struct Rig {
     correction_weights: Vec<f32>,
     view: ViewDirection,
     base_morphs: Vec<f32>,
+    /// How much each morph target belongs to the lips, 0..1.
+    lip_shares: Vec<f32>,
     base_materials: Vec<MaterialState>,
     posed: PosedAvatar,
 }
@@ -102,6 +104,7 @@ impl Rig {
             correction_weights,
             view: ViewDirection::default(),
             base_morphs: model.base_morph_weights(),
+            lip_shares: lip_shares(&model),
             base_materials: model.materials.iter().map(MaterialState::authored).collect(),
             posed: PosedAvatar::rest(&model),
             fallbacks,
@@ -200,9 +203,9 @@ impl Rig {
         self.posed.morph_weights.copy_from_slice(&self.base_morphs);
         self.posed.materials.copy_from_slice(&self.base_materials);
         let expressions = self.model.expressions.iter().chain(&self.fallbacks.extra);
-        for (expression, weight) in expressions.zip(self.face.weights()) {
-            if *weight != 0.0 {
-                face::play(expression, *weight, &self.base_materials, &mut self.posed);
+        for (expression, weights) in expressions.zip(self.face.weights_of_lips()) {
+            if weights.0 != 0.0 {
+                face::play(expression, weights, &self.lip_shares, &self.base_materials, &mut self.posed);
             }
         }
     }

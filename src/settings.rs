@@ -52,6 +52,29 @@ impl Default for VideoSettings {
     }
 }
 
+/// How long the classifier may wait before it names a sound.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum HearingLatency {
+    /// It hears 30 ms of what follows: fewer mistakes.
+    #[default]
+    Accurate,
+    /// It answers at once.
+    Low,
+}
+
+impl std::str::FromStr for HearingLatency {
+    type Err = String;
+
+    fn from_str(name: &str) -> Result<Self, String> {
+        match name {
+            "accurate" => Ok(Self::Accurate),
+            "low" => Ok(Self::Low),
+            _ => Err(format!("{name:?} is not accurate or low")),
+        }
+    }
+}
+
 /// The microphone.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
@@ -64,11 +87,25 @@ pub struct AudioSettings {
     pub gain_db: f32,
     /// Sound below this level counts as silence, dB of full scale.
     pub gate_db: f32,
+    /// The classifier hears quiet and loud voices at about the same level; beside `gain_db`.
+    pub auto_gain: bool,
+    /// How long the classifier may wait.
+    pub latency: HearingLatency,
+    /// What the user's vowels sound like (`voice::Calibration`); empty without a calibration.
+    pub voice_calibration: Vec<f32>,
 }
 
 impl Default for AudioSettings {
     fn default() -> Self {
-        Self { enabled: true, microphone: String::new(), gain_db: 0.0, gate_db: -60.0 }
+        Self {
+            enabled: true,
+            microphone: String::new(),
+            gain_db: 0.0,
+            gate_db: -60.0,
+            auto_gain: true,
+            latency: HearingLatency::Accurate,
+            voice_calibration: Vec::new(),
+        }
     }
 }
 
@@ -141,7 +178,10 @@ pub struct LipsyncSettings {
     pub smoothing: f32,
     /// A mouth seen closed by a confident camera stays closed, whatever is heard.
     pub camera_veto: bool,
-    /// Sound is shown this much later than the picture, seconds (negative: earlier).
+    /// In mix mode, sound and picture are aligned as measured while `offset_secs` is 0.
+    pub auto_offset: bool,
+    /// Sound is shown this much later than the picture, seconds (negative: earlier); anything but 0 overrides what is
+    /// measured. The earlier stream waits, by at most 0.06 s.
     pub offset_secs: f32,
 }
 
@@ -154,6 +194,7 @@ impl Default for LipsyncSettings {
             sensitivity: 1.0,
             smoothing: 0.3,
             camera_veto: false,
+            auto_offset: true,
             offset_secs: 0.0,
         }
     }

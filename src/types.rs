@@ -21,7 +21,8 @@ pub use arkit::{ARKIT_COUNT, ARKIT_NAMES, Arkit};
 pub use bones::{BONE_COUNT, Bone};
 pub use error::{ErrorKind, SourceError};
 pub use face::{
-    Brows, FaceObservation, FaceReport, FaceState, Gaze, HeadPose, Lids, MouthRatios, Trust, VideoHints, VideoState,
+    Alignment, Brows, FaceObservation, FaceReport, FaceState, Gaze, HeadPose, Lids, MouthRatios, Trust, VideoHints,
+    VideoState,
 };
 pub use fault::{AudioFault, Fault, FaultKind, Faults, ParseFaultError, VideoFault};
 pub use mouth::{MouthShape, VOWEL_COUNT, Vowel};

@@ -18,7 +18,7 @@ use crate::engine::{Command, Telemetry};
 use crate::settings::Settings;
 
 pub use preview::Preview;
-pub use theme::apply_theme;
+pub use theme::{PANEL_COLOR, apply_theme};
 
 /// What only the app can do for the window.
 #[derive(Clone, Debug, PartialEq, Eq)]

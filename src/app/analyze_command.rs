@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use anyhow::{Context, bail};
 
-use super::cli::AnalyzeArgs;
+use super::cli::{AnalyzeArgs, apply_sets};
 use super::replay_command::create;
 use super::say::say;
 use crate::audio::{AudioSource, FaultyAudio, open_audio, sound_of_video};
@@ -14,6 +14,7 @@ use crate::capture::{FaultyFrames, FrameSource, VideoOptions, open_video};
 use crate::engine::{SoundPath, lost_sound_state, lost_state};
 use crate::face::{FaceModel, FaceOptions, FaceTracker};
 use crate::replay::PerformanceWriter;
+use crate::settings::Settings;
 use crate::types::{AudioReport, ErrorKind, FaceReport, Faults, SourceError, Timestamp, VideoFrame};
 use crate::voice;
 
@@ -22,6 +23,9 @@ const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Writes the records.
 pub(super) fn analyze(args: &AnalyzeArgs) -> anyhow::Result<()> {
+    let mut settings = Settings::default();
+    apply_sets(&mut settings, &args.set).map_err(anyhow::Error::msg)?;
+    let fov_deg = settings.video.fov_deg;
     let faults: Faults = args.fault.iter().map(|f| f.parse()).collect::<Result<_, _>>().context("--fault")?;
     let out: Box<dyn Write> =
         if args.out == Path::new("-") { Box::new(std::io::stdout().lock()) } else { Box::new(create(&args.out)?) };
@@ -30,7 +34,7 @@ pub(super) fn analyze(args: &AnalyzeArgs) -> anyhow::Result<()> {
     if let Some(path) = &args.image {
         let frame = picture(path)?;
         // A still is its own neutral: nothing to smooth.
-        let options = FaceOptions { smoothing: false, ..FaceOptions::default() };
+        let options = FaceOptions { smoothing: false, fov_deg };
         let report = FaceTracker::load(options)?.observe(&frame)?;
         note(&report, &mut counts);
         writer.video(&report, None)?;
@@ -38,7 +42,8 @@ pub(super) fn analyze(args: &AnalyzeArgs) -> anyhow::Result<()> {
     if let Some(path) = &args.video {
         let options = VideoOptions { fps: Some(args.fps_in), size: None };
         let source = FaultyFrames::new(open_video(path, options)?, faults.clone());
-        watch(source, &mut writer, &mut counts)?;
+        let options = FaceOptions { fov_deg, ..FaceOptions::default() };
+        watch(FaceTracker::load(options)?, source, &mut writer, &mut counts)?;
     }
     let sound = match (&args.audio, &args.video) {
         (Some(path), _) => Some(open_audio(path)?),
@@ -72,11 +77,11 @@ fn picture(path: &Path) -> anyhow::Result<VideoFrame> {
 }
 
 fn watch(
+    mut tracker: FaceTracker,
     mut source: FaultyFrames<Box<dyn FrameSource>>,
     writer: &mut PerformanceWriter<Box<dyn Write>>,
     counts: &mut [u64; 3],
 ) -> anyhow::Result<()> {
-    let mut tracker = FaceTracker::load(FaceOptions::default())?;
     loop {
         let report = match source.next_frame(PATIENCE) {
             Ok(frame) => tracker.observe(&frame)?,
@@ -110,6 +115,7 @@ fn listen(
             }
             Ok((read, at)) => {
                 idle = 0;
+                path.set_source_hints(source.hints());
                 for report in path.hear(&mut model, samples.get_mut(..read).unwrap_or_default(), at) {
                     count += 1;
                     writer.audio(report, None)?;

@@ -1,8 +1,12 @@
 //! The command line of CONTRACT: what others rely on. Extend it, rename nothing.
 
+mod eval;
+
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+
+pub use eval::{CalibrateArgs, EvalArgs, EvalCommand, EvalLipsyncArgs, EvalVentriloquistArgs};
 
 use crate::settings::{Background, LipsyncMode, Settings};
 
@@ -85,6 +89,10 @@ pub enum Command {
     Inspect(InspectArgs),
     /// Write observations only, no avatar
     Analyze(AnalyzeArgs),
+    /// Learn what your vowels sound like (optional)
+    Calibrate(CalibrateArgs),
+    /// Measure accuracy over a folder of labelled files
+    Eval(EvalArgs),
     /// Check cameras, microphones, graphics, models and folders
     Doctor(JsonArgs),
 }
@@ -256,6 +264,9 @@ pub struct AnalyzeArgs {
     /// Something is wrong from A to B seconds, as in replay
     #[arg(long, value_name = "SOURCE=KIND@A..B")]
     pub fault: Vec<String>,
+    /// Set any setting by its path, as in video.fov_deg=50
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    pub set: Vec<String>,
 }
 
 /// `omote doctor`.
@@ -367,6 +378,10 @@ mod tests {
              --fov 30 --size 512x512 --background transparent --light 1,1,1 --outline off --time 1 --msaa 1",
             "omote inspect a.vrm --json",
             "omote analyze --image a.png --out o.jsonl",
+            "omote eval lipsync recordings --json out.json --latency low --calibrate --set audio.gain_db=6",
+            "omote eval ventriloquist clips --json -",
+            "omote calibrate vowels.wav --settings s.toml",
+            "omote calibrate --clear",
             "omote doctor --json",
         ] {
             Cli::try_parse_from(line.split_whitespace()).unwrap_or_else(|e| panic!("{line}: {e}"));
@@ -380,6 +395,10 @@ mod tests {
             "omote snapshot --out a.png --msaa 3",
             "omote analyze --out o.jsonl",
             "omote replay --fps 0",
+            "omote eval",
+            "omote calibrate",
+            "omote calibrate a.wav --clear",
+            "omote eval lipsync",
         ] {
             assert!(Cli::try_parse_from(line.split_whitespace()).is_err(), "{line}");
         }

@@ -8,14 +8,18 @@ use egui::{ColorImage, Context, TextureHandle, TextureOptions, vec2};
 
 use super::shell::SharedSession;
 use super::telemetry_file::TelemetryFile;
-use crate::engine::Telemetry;
+use crate::engine::{Engine, Telemetry};
 use crate::settings::{Settings, SettingsFile};
 use crate::sync::Worker;
-use crate::ui::{ControlState, Preview, UiAction, apply_theme, control_ui};
+use crate::ui::{ControlState, PANEL_COLOR, Preview, UiAction, apply_theme, control_ui};
 
-/// The window is redrawn this often; where the processor draws, that is taken from the stream.
+/// The window is redrawn this often.
 const REDRAW_EVERY: Duration = Duration::from_millis(33);
-const SOFTWARE_REDRAW_EVERY: Duration = Duration::from_millis(250);
+/// Where the processor draws, a redraw is taken from the stream: seldom then, but while somebody works with the window.
+const SOFTWARE_REDRAW_EVERY: Duration = Duration::from_millis(200);
+const SOFTWARE_IDLE_REDRAW_EVERY: Duration = Duration::from_secs(1);
+/// For so long after the pointer moved or a key was pressed the window counts as worked with, seconds.
+const WORKED_WITH_SECS: f64 = 4.0;
 /// Settings are written once they have not changed for this long.
 const SAVE_AFTER: Duration = Duration::from_millis(800);
 
@@ -39,6 +43,8 @@ pub(super) struct Control {
     picked: Option<(Worker, Receiver<PathBuf>)>,
     telemetry_file: Option<TelemetryFile>,
     exit_at: Option<Instant>,
+    /// egui's time of the last input.
+    input_at: f64,
 }
 
 /// What a control window starts with.
@@ -74,33 +80,49 @@ impl Control {
             picked: None,
             telemetry_file,
             exit_at: exit_after.map(|d| Instant::now() + d),
+            input_at: 0.0,
         }
     }
 }
 
 impl Control {
     /// Takes what the engine tells, hands over what has changed.
-    fn exchange(&mut self, ctx: &Context) {
-        let preview = self.session.with(|session| {
+    fn exchange(&mut self) {
+        self.session.with(|session| {
             self.notices.append(&mut session.notices);
-            let engine = session.engine.as_mut()?;
+            let Some(engine) = session.engine.as_mut() else { return };
             if self.settings != self.applied {
                 engine.set_settings(self.settings.clone());
                 self.applied = self.settings.clone();
             }
             self.telemetry = engine.telemetry();
-            engine.take_preview()
         });
-        if let Some(image) = preview {
-            let size = [image.width as usize, image.height as usize];
-            let image = ColorImage::from_rgba_premultiplied(size, &image.rgba);
-            match &mut self.preview {
-                Some(texture) => texture.set(image, TextureOptions::LINEAR),
-                None => self.preview = Some(ctx.load_texture("preview", image, TextureOptions::LINEAR)),
-            }
-        }
         if let Some(file) = &mut self.telemetry_file {
             file.write(&self.telemetry);
+        }
+    }
+
+    /// Takes the newest picture of the avatar, and by that asks for the next one.
+    fn renew_preview(&mut self, ctx: &Context) {
+        let Some(image) = self.session.with(|s| s.engine.as_ref().and_then(Engine::take_preview)) else { return };
+        let size = [image.width as usize, image.height as usize];
+        let image = ColorImage::from_rgba_premultiplied(size, &image.rgba);
+        match &mut self.preview {
+            Some(texture) => texture.set(image, TextureOptions::LINEAR),
+            None => self.preview = Some(ctx.load_texture("preview", image, TextureOptions::LINEAR)),
+        }
+    }
+
+    /// How long the window may stay as it is.
+    fn redraw_after(&mut self, ctx: &Context) -> Duration {
+        let (now, has_input) = ctx.input(|i| (i.time, !i.events.is_empty()));
+        if has_input {
+            self.input_at = now;
+        }
+        match (self.telemetry.picture.is_software, now - self.input_at < WORKED_WITH_SECS) {
+            (false, _) => REDRAW_EVERY,
+            (true, true) => SOFTWARE_REDRAW_EVERY,
+            (true, false) => SOFTWARE_IDLE_REDRAW_EVERY,
         }
     }
 
@@ -175,17 +197,18 @@ impl Control {
 
 impl eframe::App for Control {
     fn logic(&mut self, ctx: &Context, _frame: &mut eframe::Frame) {
-        self.exchange(ctx);
+        self.exchange();
         self.take_files(ctx);
         self.save_when_calm(false);
         if self.exit_at.is_some_and(|at| Instant::now() >= at) {
             ctx.send_viewport_cmd(egui::ViewportCommand::Close);
         }
-        let is_software = self.telemetry.picture.is_software;
-        ctx.request_repaint_after(if is_software { SOFTWARE_REDRAW_EVERY } else { REDRAW_EVERY });
+        let redraw_after = self.redraw_after(ctx);
+        ctx.request_repaint_after(redraw_after);
     }
 
     fn ui(&mut self, ui: &mut egui::Ui, _frame: &mut eframe::Frame) {
+        self.renew_preview(ui.ctx());
         let (mut commands, mut actions) = (Vec::new(), Vec::new());
         let preview = self.preview.as_ref().map_or(Preview::default(), |texture| {
             let [width, height] = texture.size();
@@ -209,6 +232,10 @@ impl eframe::App for Control {
             }
         });
         self.act(actions);
+    }
+
+    fn clear_color(&self, _: &egui::Visuals) -> [f32; 4] {
+        PANEL_COLOR.to_normalized_gamma_f32()
     }
 
     fn on_exit(&mut self) {

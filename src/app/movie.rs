@@ -1,7 +1,7 @@
 //! Movies through ffmpeg, where it is installed.
 
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
 
 use anyhow::{Context, bail};
@@ -9,11 +9,32 @@ use anyhow::{Context, bail};
 /// Background under transparent pixels of a movie, since H.264 has no alpha.
 const BACKDROP: [u8; 3] = [58, 60, 70];
 
+/// What is heard in a movie.
+pub(super) enum MovieSound {
+    /// Nothing.
+    None,
+    /// The sound of this file.
+    File(PathBuf),
+    /// This WAV file, which lies in the program.
+    Bytes(&'static [u8]),
+}
+
+/// A file that goes with its owner.
+struct TemporaryFile(PathBuf);
+
+impl Drop for TemporaryFile {
+    fn drop(&mut self) {
+        // A left-over in the temporary folder harms nobody.
+        let _ = std::fs::remove_file(&self.0);
+    }
+}
+
 /// A movie being written.
 pub(super) struct MovieWriter {
     child: Child,
     pixels: Option<ChildStdin>,
     rgb: Vec<u8>,
+    _sound: Option<TemporaryFile>,
 }
 
 impl MovieWriter {
@@ -24,13 +45,23 @@ impl MovieWriter {
         command.status().is_ok_and(|status| status.success())
     }
 
-    /// Begins a movie; `sound` is a file whose sound goes along.
-    pub(super) fn create(path: &Path, size: [u32; 2], fps: u32, sound: Option<&Path>) -> anyhow::Result<Self> {
+    /// Begins a movie.
+    pub(super) fn create(path: &Path, size: [u32; 2], fps: u32, sound: MovieSound) -> anyhow::Result<Self> {
+        let (sound, temporary) = match sound {
+            MovieSound::None => (None, None),
+            MovieSound::File(path) => (Some(path), None),
+            MovieSound::Bytes(wav) => {
+                let path = std::env::temp_dir().join(format!("omote-movie-{}.wav", std::process::id()));
+                std::fs::write(&path, wav).context("the movie's sound cannot be written to the temporary folder")?;
+                (Some(path.clone()), Some(TemporaryFile(path)))
+            }
+        };
         let mut command = Command::new("ffmpeg");
         command.args(["-y", "-v", "error", "-f", "rawvideo", "-pix_fmt", "rgb24"]);
         command.args(["-s", &format!("{}x{}", size[0], size[1]), "-r", &fps.to_string(), "-i", "pipe:0"]);
         if let Some(sound) = sound {
-            command.arg("-i").arg(sound).args(["-map", "0:v", "-map", "1:a?", "-shortest"]);
+            // Sound that ends early is followed by silence: the pictures say how long the movie is.
+            command.arg("-i").arg(sound).args(["-map", "0:v", "-map", "1:a?", "-af", "apad", "-shortest"]);
         }
         // Sides of H.264 pictures are even.
         command.args([
@@ -48,7 +79,7 @@ impl MovieWriter {
             .spawn()
             .context("--movie needs ffmpeg, which is not installed; install it, or write pictures with --frames")?;
         let pixels = child.stdin.take();
-        Ok(Self { child, pixels, rgb: Vec::new() })
+        Ok(Self { child, pixels, rgb: Vec::new(), _sound: temporary })
     }
 
     /// Writes one picture of premultiplied RGBA rows.

@@ -9,7 +9,7 @@ use std::time::Instant;
 use anyhow::{Context, bail};
 
 use super::cli::{ReplayArgs, apply_sets};
-use super::movie::MovieWriter;
+use super::movie::{MovieSound, MovieWriter};
 use super::say::say;
 use crate::audio::presenter::{PresenterMicrophone, Recording, Voice};
 use crate::audio::{open_audio, sound_of_video};
@@ -38,8 +38,8 @@ pub(super) fn replay(args: &ReplayArgs) -> anyhow::Result<()> {
     }
     let began = Instant::now();
     let faults = faults_of(args)?;
-    let inputs = inputs_of(args, &faults)?;
     let settings = settings_of(args)?;
+    let inputs = inputs_of(args, &settings, &faults)?;
     let model = Arc::new(load_avatar(args.avatar.as_deref())?);
     let size = args.size.unwrap_or([640, 480]);
     let options = ReplayOptions {
@@ -208,14 +208,14 @@ fn expressions_of(texts: &[String], model: &AvatarModel) -> anyhow::Result<Vec<T
 }
 
 /// Opens what the arguments name.
-pub(super) fn inputs_of(args: &ReplayArgs, faults: &Faults) -> anyhow::Result<Inputs> {
+pub(super) fn inputs_of(args: &ReplayArgs, settings: &Settings, faults: &Faults) -> anyhow::Result<Inputs> {
     if let Some(path) = &args.performance {
         let file = File::open(path).with_context(|| format!("the performance cannot be read: {}", path.display()))?;
         let performance = Performance::read(BufReader::new(file)).with_context(|| path.display().to_string())?;
         return Ok(Inputs::Performance(performance));
     }
     if let Some(script) = &args.presenter {
-        return presenter(script, args, faults);
+        return presenter(script, args, settings, faults);
     }
     let video = match &args.video {
         Some(path) => {
@@ -233,11 +233,11 @@ pub(super) fn inputs_of(args: &ReplayArgs, faults: &Faults) -> anyhow::Result<In
         bail!("nothing to replay: give --video, --audio, --performance or --presenter");
     }
     let audio = sound.map(|source| SoundFeed::file(source, faults.clone()));
-    media(video, audio)
+    media(settings, video, audio)
 }
 
 /// The drawn presenter as camera and microphone.
-fn presenter(script: &Path, args: &ReplayArgs, faults: &Faults) -> anyhow::Result<Inputs> {
+fn presenter(script: &Path, args: &ReplayArgs, settings: &Settings, faults: &Faults) -> anyhow::Result<Inputs> {
     let is_bundled = script == Path::new(BUNDLED_SCRIPT);
     let mut loaded = if is_bundled { PresenterScript::demo()? } else { PresenterScript::load(script)? };
     loaded.warnings().iter().for_each(|w| say(w));
@@ -266,14 +266,15 @@ fn presenter(script: &Path, args: &ReplayArgs, faults: &Faults) -> anyhow::Resul
     });
     let filming = Filming { fps, pace, ..Filming::default() };
     let video = VideoFeed::stepped(Box::new(PresenterCamera::open(Arc::new(loaded), filming)?), clock);
-    media(Some(video), audio)
+    media(settings, Some(video), audio)
 }
 
-fn media(video: Option<VideoFeed>, audio: Option<SoundFeed>) -> anyhow::Result<Inputs> {
+fn media(settings: &Settings, video: Option<VideoFeed>, audio: Option<SoundFeed>) -> anyhow::Result<Inputs> {
     let video = match video {
         Some(feed) => {
-            let model: Box<dyn FaceModel> = Box::new(FaceTracker::load(FaceOptions::default())?);
-            Some((feed, model))
+            let mut model = FaceTracker::load(FaceOptions::default())?;
+            model.configure(&settings.video);
+            Some((feed, Box::new(model) as Box<dyn FaceModel>))
         }
         None => None,
     };
@@ -309,8 +310,7 @@ impl<'a> Outputs<'a> {
                 Some(PictureSink::Folder { folder: folder.clone(), count: 0 })
             }
             (None, Some(path)) => {
-                let sound = args.audio.clone().or_else(|| args.video.clone().filter(|v| v.is_file()));
-                Some(PictureSink::Movie(MovieWriter::create(path, size, args.fps, sound.as_deref())?))
+                Some(PictureSink::Movie(MovieWriter::create(path, size, args.fps, movie_sound(args))?))
             }
             (None, None) => None,
         };
@@ -326,6 +326,24 @@ impl<'a> Outputs<'a> {
             record.finish().context("the performance cannot be written")?;
         }
         self.pictures.map_or(Ok(()), Pictures::finish)
+    }
+}
+
+/// What was said, whole: a movie shows what the avatar makes of a lost microphone.
+fn movie_sound(args: &ReplayArgs) -> MovieSound {
+    let of_presenter = |script: &PathBuf| {
+        if script == Path::new(BUNDLED_SCRIPT) {
+            return MovieSound::Bytes(Voice::DEMO_WAV);
+        }
+        let loaded = PresenterScript::load(script).ok();
+        let name = loaded.as_ref().and_then(PresenterScript::voice_file);
+        name.map_or(MovieSound::None, |name| MovieSound::File(script.parent().unwrap_or(Path::new("")).join(name)))
+    };
+    match (&args.audio, &args.video, &args.presenter) {
+        (Some(audio), _, _) => MovieSound::File(audio.clone()),
+        (None, Some(video), _) if video.is_file() => MovieSound::File(video.clone()),
+        (None, _, Some(script)) => of_presenter(script),
+        _ => MovieSound::None,
     }
 }
 

@@ -44,7 +44,7 @@ pub(super) fn write(args: &ReplayArgs, path: &Path) -> anyhow::Result<()> {
     let target = Target::new(&gpu, CELL[0], CELL[1], Msaa::X4)?;
     let renderer = Renderer::new(&gpu, &model, RenderOptions { msaa: Msaa::X4, ..RenderOptions::default() })?;
     let mut sheet = Sheet { gpu, target, renderer, settings: &options.settings, avatars: Vec::new() };
-    run(inputs_of(args, &Faults::default())?, &options, &mut sheet)?;
+    run(inputs_of(args, &options.settings, &Faults::default())?, &options, &mut sheet)?;
     let people = people()?;
     // Work under way at the end of the process crashes some software drivers.
     let _ = sheet.gpu.flush();

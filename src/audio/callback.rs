@@ -4,7 +4,7 @@
 //! atomics (`tests/it/alloc.rs` runs [`AudioCallback::on_samples`] under a counting allocator).
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
 
 use cpal::{FromSample, Sample, SampleFormat};
@@ -31,6 +31,7 @@ pub struct CallbackState {
     fault: AtomicU32,
     /// Overruns and the like, which the stream survives.
     glitches: AtomicU64,
+    is_voice_elsewhere: AtomicBool,
 }
 
 /// Why a stream is over.
@@ -74,6 +75,11 @@ impl CallbackState {
     /// Overruns so far.
     pub fn glitch_count(&self) -> u64 {
         self.glitches.load(Ordering::Relaxed)
+    }
+
+    /// True while another channel than the one in use has the voice, and for a while after it was taken.
+    pub fn is_voice_elsewhere(&self) -> bool {
+        self.is_voice_elsewhere.load(Ordering::Relaxed)
     }
 
     /// The error callback. It may come 150 000 times a second, or never: it only adds to atomics.
@@ -179,6 +185,7 @@ impl AudioCallback {
         state.block_nanos.store(nanos(captured_at), Ordering::SeqCst);
         state.turn.fetch_add(1, Ordering::SeqCst);
         state.heard_nanos.store(nanos(now).max(1), Ordering::SeqCst);
+        state.is_voice_elsewhere.store(picker.is_voice_elsewhere(), Ordering::Relaxed);
     }
 }
 

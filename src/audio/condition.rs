@@ -1,7 +1,18 @@
-//! What is done to samples before anything looks at them: gain, and the removal of a constant offset.
+//! What is done to samples before anything looks at them: gain, and the removal of a constant offset. And what can only
+//! be seen before that: whether they are clipped.
+
+use crate::types::AudioHints;
 
 /// Corner of the high-pass, Hz: below any voice, above the rumble of desks and fans.
 const CORNER_HZ: f32 = 25.0;
+
+/// A converter's limit; 8-bit sound never reaches more.
+const FULL_SCALE: f32 = 0.985;
+/// Clipped share of about a second from which the user should know, and at which the hint goes.
+const CLIPPING_ON: f32 = 1.5e-3;
+const CLIPPING_OFF: f32 = 2.5e-4;
+/// However long it clipped, the hint goes after about 3 s without.
+const CLIPPING_LIMIT: f32 = 6e-3;
 
 /// Gain and DC blocker for one stream.
 #[derive(Clone, Debug)]
@@ -11,13 +22,25 @@ pub struct Conditioner {
     keep: f32,
     last_input: f32,
     last_output: f32,
+    rate_hz: f32,
+    /// Seconds of clipped samples in about the last second.
+    clipped_secs: f32,
+    is_clipping: bool,
 }
 
 impl Conditioner {
     /// For a stream of this rate.
     pub fn new(rate_hz: u32, gain_db: f32) -> Self {
-        let keep = (-std::f32::consts::TAU * CORNER_HZ / rate_hz.max(1_000) as f32).exp();
-        let mut conditioner = Self { gain: 1.0, keep, last_input: 0.0, last_output: 0.0 };
+        let rate_hz = rate_hz.max(1_000) as f32;
+        let mut conditioner = Self {
+            gain: 1.0,
+            keep: (-std::f32::consts::TAU * CORNER_HZ / rate_hz).exp(),
+            last_input: 0.0,
+            last_output: 0.0,
+            rate_hz,
+            clipped_secs: 0.0,
+            is_clipping: false,
+        };
         conditioner.set_gain_db(gain_db);
         conditioner
     }
@@ -30,6 +53,7 @@ impl Conditioner {
 
     /// Treats the next samples in place. What is no finite number becomes silence.
     pub fn process(&mut self, samples: &mut [f32]) {
+        self.look_for_clipping(samples);
         for sample in samples {
             let input = if sample.is_finite() { *sample * self.gain } else { 0.0 };
             let output = input - self.last_input + self.keep * self.last_output;
@@ -38,6 +62,20 @@ impl Conditioner {
             self.last_input = input;
             *sample = self.last_output;
         }
+    }
+
+    /// What the samples said about the device: whether they hit its limit.
+    pub fn hints(&self) -> AudioHints {
+        AudioHints { clipping: self.is_clipping, ..AudioHints::default() }
+    }
+
+    fn look_for_clipping(&mut self, samples: &[f32]) {
+        let block_secs = samples.len() as f32 / self.rate_hz;
+        // NaN is no number and not loud; infinity has gone beyond every limit.
+        let clipped = samples.iter().filter(|s| s.abs() >= FULL_SCALE).count() as f32 / self.rate_hz;
+        self.clipped_secs = (self.clipped_secs * (-block_secs).exp() + clipped).min(CLIPPING_LIMIT);
+        let limit = if self.is_clipping { CLIPPING_OFF } else { CLIPPING_ON };
+        self.is_clipping = self.clipped_secs >= limit;
     }
 }
 
@@ -58,6 +96,27 @@ mod tests {
             assert!((level(150.0, rate, 0.0) - 0.1).abs() < 0.005, "{rate}");
             assert!((level(150.0, rate, 20.0) - 1.0).abs() < 0.05, "{rate}");
             assert!(level(3.0, rate, 0.0) < 0.02, "{rate}");
+        }
+    }
+
+    #[test]
+    fn clipping_is_seen_whatever_the_gain_and_forgotten_after() {
+        for (rate, gain_db) in [(8_000, 0.0), (48_000, -20.0), (192_000, 20.0)] {
+            let mut conditioner = Conditioner::new(rate, gain_db);
+            let mut feed = |amplitude: f32, secs: u32| {
+                for block in 0..secs * 100 {
+                    let mut samples: Vec<f32> = (0..rate / 100)
+                        .map(|i| (block * (rate / 100) + i) as f32 / rate as f32 * 1000.0)
+                        .map(|phase| (phase.sin() * amplitude).clamp(-1.0, 1.0))
+                        .collect();
+                    conditioner.process(&mut samples);
+                }
+                conditioner.hints().clipping
+            };
+            assert!(!feed(0.9, 1), "{rate}");
+            assert!(feed(1.5, 1), "{rate}");
+            assert!(feed(0.5, 1), "{rate}");
+            assert!(!feed(0.5, 4), "{rate}");
         }
     }
 

@@ -1,7 +1,7 @@
 //! Faults put into the sound of another source, for replay and tests.
 
 use super::AudioSource;
-use crate::types::{AudioFault, ErrorKind, Faults, SourceError, Timestamp};
+use crate::types::{AudioFault, AudioHints, ErrorKind, Faults, SourceError, Timestamp};
 
 /// Holes are this long ...
 const HOLE_SECS: f64 = 0.03;
@@ -89,6 +89,10 @@ impl<S: AudioSource> AudioSource for FaultyAudio<S> {
                 Err(SourceError::device(ErrorKind::Gone, "the microphone has been unplugged (as asked for)"))
             }
         }
+    }
+
+    fn hints(&self) -> AudioHints {
+        self.source.hints()
     }
 }
 

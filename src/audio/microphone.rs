@@ -18,7 +18,7 @@ use super::callback::{AudioCallback, CallbackState, StreamFault};
 use super::channels::CHANNEL_LIMIT;
 use crate::settings::AudioSettings;
 use crate::sync::{Ending, RingReader, SessionClock, StopFlag, Worker};
-use crate::types::{ErrorKind, SourceError, Timestamp};
+use crate::types::{AudioHints, ErrorKind, SourceError, Timestamp};
 
 /// How long opening may take.
 const OPEN_TIMEOUT: Duration = Duration::from_secs(5);
@@ -213,6 +213,10 @@ impl AudioSource for Microphone {
         let at = self.anchor.time_of(first).unwrap_or_else(|| self.clock.now()).max(self.last_read_at);
         self.last_read_at = at;
         Ok((count, at))
+    }
+
+    fn hints(&self) -> AudioHints {
+        AudioHints { wrong_channel: self.state.is_voice_elsewhere(), ..AudioHints::default() }
     }
 }
 

@@ -1,7 +1,7 @@
 //! Any source as what the voice stage wants: 16 kHz mono, without offset, with the user's gain.
 
 use super::{AudioSource, Conditioner, OUTPUT_RATE_HZ, RateError, Resampler};
-use crate::types::{SourceError, Timestamp};
+use crate::types::{AudioHints, SourceError, Timestamp};
 
 /// Samples taken from the source at a time: 10 ms at 48 kHz.
 const BLOCK: usize = 480;
@@ -45,6 +45,21 @@ impl<S: AudioSource> PlainAudio<S> {
         &self.source
     }
 
+    /// All that a file still holds.
+    ///
+    /// # Errors
+    /// If it cannot be read.
+    pub fn read_all(&mut self) -> Result<Vec<f32>, SourceError> {
+        let (mut samples, mut block) = (Vec::new(), [0.0; BLOCK]);
+        loop {
+            match self.read(&mut block) {
+                Ok((0, _)) | Err(SourceError::Ended) => return Ok(samples),
+                Ok((count, _)) => samples.extend(block.iter().take(count)),
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
     /// Gives the source back, to close it.
     pub fn into_source(self) -> S {
         self.source
@@ -74,6 +89,10 @@ impl<S: AudioSource> AudioSource for PlainAudio<S> {
         let at = self.waiting_at;
         self.waiting_at = Timestamp::from_secs_f64(at.as_secs_f64() + count as f64 / f64::from(OUTPUT_RATE_HZ));
         Ok((count, at))
+    }
+
+    fn hints(&self) -> AudioHints {
+        self.source.hints().or(self.conditioner.hints())
     }
 }
 

@@ -34,12 +34,15 @@ pub struct Voice {
 }
 
 impl Voice {
+    /// The bundled demo's voice, a WAV file.
+    pub const DEMO_WAV: &'static [u8] = include_bytes!("../../assets/presenter/demo.wav");
+
     /// The voice of the bundled demo: 15 s at 16 kHz.
     ///
     /// # Errors
     /// None that a user could see: the tests read the same bundled file.
     pub fn demo() -> Result<Self, SourceError> {
-        Self::from_wav(include_bytes!("../../assets/presenter/demo.wav"))
+        Self::from_wav(Self::DEMO_WAV)
     }
 
     /// Reads a WAV file of at most an hour; several channels are averaged.

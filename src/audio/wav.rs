@@ -1,4 +1,4 @@
-//! WAV files: any rate, channel count and sample format. Streamed; only one channel is given out, the loudest.
+//! WAV files: any rate, channel count and sample format. Streamed; one channel is given out, the one with the voice.
 
 use std::fs::File;
 use std::io::{BufReader, Read, Seek};
@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use hound::{SampleFormat, WavReader};
 
 use super::AudioSource;
-use super::channels::CHANNEL_LIMIT;
-use crate::types::{ErrorKind, SourceError, Timestamp};
+use super::channels::{CHANNEL_LIMIT, ChannelPicker};
+use crate::types::{AudioHints, ErrorKind, SourceError, Timestamp};
 
 /// Sound of a WAV file, with times from 0 at the file's own rate.
 pub struct WavSource<R = BufReader<File>> {
@@ -16,7 +16,8 @@ pub struct WavSource<R = BufReader<File>> {
     reader: WavReader<R>,
     rate_hz: u32,
     channels: usize,
-    channel: usize,
+    /// Begins with the channel that is best over the whole file, and follows the voice if it moves.
+    picker: ChannelPicker,
     /// To -1..1; integers by their bit depth.
     scale: f32,
     /// Frames that can be read; a recording that was cut off has fewer than it says.
@@ -54,13 +55,14 @@ impl<R: Read + Seek> WavSource<R> {
             (SampleFormat::Int, bits @ 1..=32) => 1.0 / (1_u64 << (bits - 1)) as f32,
             (_, bits) => return Err(corrupt(path, &format!("{bits}-bit samples of this kind are not read"))),
         };
-        let (frames, channel) = survey(&mut reader, channels, scale);
+        let rate_hz = spec.sample_rate;
+        let (frames, channel) = survey(&mut reader, channels, rate_hz, scale);
         if frames == 0 && reader.len() > 0 {
             return Err(corrupt(path, "its samples cannot be read"));
         }
         reader.seek(0).map_err(|e| corrupt(path, &e.to_string()))?;
-        let rate_hz = spec.sample_rate;
-        Ok(Self { path: path.into(), reader, rate_hz, channels, channel, scale, frames, next: 0 })
+        let picker = ChannelPicker::starting_at(channel, channels, rate_hz);
+        Ok(Self { path: path.into(), reader, rate_hz, channels, picker, scale, frames, next: 0 })
     }
 
     /// The length, seconds.
@@ -70,7 +72,7 @@ impl<R: Read + Seek> WavSource<R> {
 
     /// The channel that is given out, from 0.
     pub fn channel(&self) -> usize {
-        self.channel
+        self.picker.current()
     }
 }
 
@@ -97,22 +99,38 @@ fn for_samples<R: Read>(reader: &mut WavReader<R>, scale: f32, limit: u64, mut t
     }
 }
 
-/// How many whole frames there are, and which channel is the loudest.
-fn survey<R: Read>(reader: &mut WavReader<R>, channels: usize, scale: f32) -> (u64, usize) {
-    let mut energy = [0.0_f64; CHANNEL_LIMIT];
-    let mut samples = 0_u64;
-    for_samples(reader, scale, u64::MAX, |sample| {
-        if let Some(energy) = energy.get_mut((samples % channels as u64) as usize) {
-            *energy += f64::from(sample) * f64::from(sample);
+/// Calls `take` with every frame until the end or the first that cannot be read whole; returns how many there were.
+fn for_frames<R: Read>(
+    reader: &mut WavReader<R>,
+    channels: usize,
+    scale: f32,
+    limit: u64,
+    mut take: impl FnMut(&[f32; CHANNEL_LIMIT]),
+) -> u64 {
+    let mut frame = [0.0; CHANNEL_LIMIT];
+    let mut filled = 0;
+    let mut frames = 0;
+    for_samples(reader, scale, limit.saturating_mul(channels as u64), |sample| {
+        if let Some(slot) = frame.get_mut(filled) {
+            *slot = sample;
         }
-        samples += 1;
+        filled += 1;
+        if filled == channels {
+            take(&frame);
+            filled = 0;
+            frames += 1;
+        }
     });
-    let loudest = (0..channels).fold(0, |best, c| {
-        // The first of equals; a channel must be clearly louder.
-        let of = |i: usize| energy.get(i).copied().unwrap_or_default();
-        if of(c) > of(best) * 1.05 { c } else { best }
+    frames
+}
+
+/// How many whole frames there are, and which channel has the voice.
+fn survey<R: Read>(reader: &mut WavReader<R>, channels: usize, rate_hz: u32, scale: f32) -> (u64, usize) {
+    let mut picker = ChannelPicker::new(channels, rate_hz);
+    let frames = for_frames(reader, channels, scale, u64::MAX, |frame| {
+        picker.pick(|channel| frame.get(channel).copied().unwrap_or_default());
     });
-    (samples / channels as u64, loudest)
+    (frames, picker.best_so_far())
 }
 
 impl<R: Read + Seek + Send> AudioSource for WavSource<R> {
@@ -126,21 +144,22 @@ impl<R: Read + Seek + Send> AudioSource for WavSource<R> {
         if wanted == 0 {
             return if out.is_empty() { Ok((0, at)) } else { Err(SourceError::Ended) };
         }
-        let (channels, channel) = (self.channels, self.channel);
-        let mut samples = 0;
-        for_samples(&mut self.reader, self.scale, wanted * channels as u64, |sample| {
-            if samples % channels == channel
-                && let Some(slot) = out.get_mut(samples / channels)
-            {
-                *slot = sample;
+        let (picker, mut slots) = (&mut self.picker, out.iter_mut());
+        let read = for_frames(&mut self.reader, self.channels, self.scale, wanted, |frame| {
+            let value = picker.pick(|channel| frame.get(channel).copied().unwrap_or_default());
+            if let Some(slot) = slots.next() {
+                *slot = value;
             }
-            samples += 1;
         });
-        if samples as u64 != wanted * channels as u64 {
+        if read != wanted {
             return Err(corrupt(&self.path, "it has changed while it was read"));
         }
         self.next += wanted;
         Ok((wanted as usize, at))
+    }
+
+    fn hints(&self) -> AudioHints {
+        AudioHints { wrong_channel: self.picker.is_voice_elsewhere(), ..AudioHints::default() }
     }
 }
 

@@ -118,6 +118,7 @@ impl Acting {
                         mouth: frame.face.mouth,
                         mode: settings.lipsync.mode,
                         trust: frame.face.trust,
+                        alignment: frame.face.alignment,
                         frame_count: meters.frames,
                         skipped_count: pacer.skipped_count(),
                     };

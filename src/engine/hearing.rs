@@ -1,6 +1,5 @@
-//! The `voice` thread: samples → 16 kHz → classifier → newest reports. Opens, watches and reopens the sound source.
+//! The `voice` thread: samples → 16 kHz → classifier → newest reports.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -8,6 +7,7 @@ use super::command::Sources;
 use super::retry::Retry;
 use super::shared::Shared;
 use super::sound_path::SoundPath;
+use super::supervisor::{SessionEnd, Watcher, supervise};
 use super::telemetry::AudioTelemetry;
 use crate::audio::AudioSource;
 use crate::settings::AudioSettings;
@@ -76,16 +76,10 @@ pub(super) struct Hearing {
     pub(super) batch: HeardBatch,
 }
 
-enum SessionEnd {
-    Changed,
-    Failed(SourceError),
-    Stopped,
-}
-
-#[derive(Clone, PartialEq)]
-struct Wanted {
+/// What the user wants to be open.
+#[derive(PartialEq)]
+pub(super) struct Wanted {
     sources: Sources,
-    enabled: bool,
     microphone: String,
 }
 
@@ -101,69 +95,60 @@ impl Hearing {
     }
 
     /// The thread's whole life.
-    pub(super) fn run(mut self, stop: &StopFlag) {
-        let mut model = loop {
-            match (self.make_model)() {
-                Ok(model) => break model,
-                Err(error) => {
-                    tracing::error!("{error}");
-                    self.publish_loss(AudioState::Disconnected, Some(error.to_string()));
-                    if stop.sleep(Duration::from_secs(3600)) {
-                        return;
-                    }
-                }
-            }
-        };
-        let mut retry = Retry::default();
-        while !stop.is_set() {
-            let wanted = self.wanted();
-            if wanted.sources == Sources::Stopped || (wanted.sources == Sources::Devices && !wanted.enabled) {
-                self.publish_loss(AudioState::Disconnected, None);
-                self.sleep_while(&wanted, Duration::from_secs(3600), stop);
-                continue;
-            }
-            model.reset();
-            let end = catch_unwind(AssertUnwindSafe(|| self.session(&wanted, model.as_mut(), &mut retry, stop)));
-            let error = match end {
-                Ok(SessionEnd::Changed) => {
-                    retry.succeed();
-                    continue;
-                }
-                Ok(SessionEnd::Stopped) => return,
-                Ok(SessionEnd::Failed(error)) => error,
-                Err(_) => SourceError::device(ErrorKind::Gone, "the microphone's driver failed; it is opened anew"),
-            };
-            self.publish_loss(lost_sound_state(&error), Some(error.to_string()));
-            self.sleep_while(&wanted, retry.after_failure(), stop);
-        }
+    pub(super) fn run(self, stop: &StopFlag) {
+        let (shared, clock) = (self.shared.clone(), self.clock);
+        supervise(self, &shared, clock, stop);
     }
 
-    fn wanted(&self) -> Wanted {
+    fn publish(&mut self, reports: &[AudioReport]) {
+        let Some(newest) = reports.last() else { return };
+        reports.iter().for_each(|r| self.batch.push(*r));
+        self.reports.publish(self.batch);
+        self.shared.audio.update(|a| {
+            a.state = newest.state;
+            a.hints = newest.hints;
+            a.level_db = newest.frame.level_db;
+            a.voiced = newest.frame.voiced;
+            a.message = None;
+        });
+    }
+
+    fn publish_state(&mut self, state: AudioState, message: Option<String>, now: Timestamp) {
+        let report = AudioReport { captured_at: now, state, ..AudioReport::default() };
+        self.batch.push(report);
+        self.reports.publish(self.batch);
+        self.shared.audio.update(|a| {
+            a.state = state;
+            a.message = message;
+            a.level_db = -120.0;
+            a.voiced = 0.0;
+        });
+    }
+}
+
+impl Watcher for Hearing {
+    type Model = dyn VisemeModel;
+    type Wanted = Wanted;
+
+    fn make_model(&mut self) -> Result<Box<dyn VisemeModel>, String> {
+        (self.make_model)().map_err(|e| e.to_string())
+    }
+
+    fn wanted(&self) -> Option<Wanted> {
+        let sources = self.shared.sources.get();
         let settings = self.shared.settings.get();
-        Wanted {
-            sources: self.shared.sources.get(),
-            enabled: settings.audio.enabled,
-            microphone: settings.audio.microphone.clone(),
-        }
-    }
-
-    fn sleep_while(&self, wanted: &Wanted, duration: Duration, stop: &StopFlag) {
-        let retries = self.shared.retry_count();
-        let until = self.clock.now() + duration;
-        while self.clock.now() < until && *wanted == self.wanted() && retries == self.shared.retry_count() {
-            if stop.sleep(Duration::from_millis(50)) {
-                return;
-            }
-        }
+        let is_off = sources == Sources::Stopped || (sources == Sources::Devices && !settings.audio.enabled);
+        (!is_off).then(|| Wanted { sources, microphone: settings.audio.microphone.clone() })
     }
 
     fn session(
         &mut self,
         wanted: &Wanted,
-        model: &mut dyn VisemeModel,
+        model: &mut (dyn VisemeModel + 'static),
         retry: &mut Retry,
         stop: &StopFlag,
     ) -> SessionEnd {
+        model.reset();
         let settings = self.shared.settings.get();
         let OpenedSound { mut source, name } = match (self.open)(wanted.sources, &settings.audio) {
             Ok(opened) => opened,
@@ -186,7 +171,7 @@ impl Hearing {
             if stop.is_set() {
                 return SessionEnd::Stopped;
             }
-            if *wanted != self.wanted() {
+            if self.wanted().as_ref() != Some(wanted) {
                 return SessionEnd::Changed;
             }
             match source.read(&mut samples) {
@@ -206,7 +191,10 @@ impl Hearing {
                 Ok((count, captured_at)) => {
                     last_samples_at = Some(self.clock.now());
                     retry.succeed();
-                    path.set_gain_db(self.shared.settings.get().audio.gain_db);
+                    let settings = self.shared.settings.get();
+                    path.set_gain_db(settings.audio.gain_db);
+                    path.set_source_hints(source.hints());
+                    model.configure(&settings.audio);
                     let heard = samples.get_mut(..count).unwrap_or_default();
                     self.publish(path.hear(model, heard, captured_at));
                     if count < samples.len() {
@@ -220,35 +208,15 @@ impl Hearing {
         }
     }
 
-    fn publish(&mut self, reports: &[AudioReport]) {
-        let Some(newest) = reports.last() else { return };
-        reports.iter().for_each(|r| self.batch.push(*r));
-        self.reports.publish(self.batch);
-        self.shared.audio.update(|a| {
-            a.state = newest.state;
-            a.hints = newest.hints;
-            a.level_db = newest.frame.level_db;
-            a.voiced = newest.frame.voiced;
-            a.message = None;
-        });
-    }
-
-    fn publish_loss(&mut self, state: AudioState, message: Option<String>) {
+    fn tell_loss(&mut self, error: Option<&SourceError>) {
+        let state = error.map_or(AudioState::Disconnected, lost_sound_state);
         let now = self.clock.now();
-        self.publish_state(state, message, now);
+        self.publish_state(state, error.map(ToString::to_string), now);
         self.shared.audio.update(|a| a.source.clear());
     }
 
-    fn publish_state(&mut self, state: AudioState, message: Option<String>, now: Timestamp) {
-        let report = AudioReport { captured_at: now, state, ..AudioReport::default() };
-        self.batch.push(report);
-        self.reports.publish(self.batch);
-        self.shared.audio.update(|a| {
-            a.state = state;
-            a.message = message;
-            a.level_db = -120.0;
-            a.voiced = 0.0;
-        });
+    fn driver_failed(&self) -> &'static str {
+        "the microphone's driver failed; it is opened anew"
     }
 }
 

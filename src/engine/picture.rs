@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::retry::Retry;
+use super::shared::Shared;
 use super::telemetry::{PictureTelemetry, Transparency};
 use crate::avatar::{AvatarModel, PosedAvatar};
 use crate::render::{
@@ -38,15 +39,15 @@ pub struct PreviewImage {
     pub rgba: Vec<u8>,
 }
 
-/// Time between two previews; drawn by the processor, they take it from the stream.
-const PREVIEW_EVERY: Duration = Duration::from_millis(33);
-const SOFTWARE_PREVIEW_EVERY: Duration = Duration::from_millis(100);
+/// The least time between two previews.
+const PREVIEW_EVERY: Duration = Duration::from_millis(30);
 /// Longest side of a preview, pixels.
 const PREVIEW_SIDE: u32 = 560;
 /// Shown in place of transparency where the system has none.
 const FALLBACK: Background = Background::Color([0, 255, 0]);
 
 pub(super) struct Picture {
+    shared: Arc<Shared>,
     open: PictureOpener,
     size: [u32; 2],
     state: State,
@@ -95,8 +96,14 @@ pub fn scene_of(settings: &Settings, camera: Camera) -> Scene {
 }
 
 impl Picture {
-    pub(super) fn new(open: PictureOpener, size: [u32; 2], preview_writer: LatestWriter<PreviewImage>) -> Self {
+    pub(super) fn new(
+        shared: Arc<Shared>,
+        open: PictureOpener,
+        size: [u32; 2],
+        preview_writer: LatestWriter<PreviewImage>,
+    ) -> Self {
         Self {
+            shared,
             open,
             size,
             state: State::Closed,
@@ -148,8 +155,9 @@ impl Picture {
         match opened.show(model, posed, camera, settings, self.size) {
             Ok(shown) => {
                 self.telemetry.transparency = opened.transparency(settings);
-                let every = if self.telemetry.is_software { SOFTWARE_PREVIEW_EVERY } else { PREVIEW_EVERY };
-                if now.saturating_since(self.previewed_at) >= every {
+                // Nobody looks at a minimised window, and a processor that draws has better things to do.
+                let is_due = now.saturating_since(self.previewed_at) >= PREVIEW_EVERY;
+                if is_due && self.shared.take_preview_wish() {
                     self.previewed_at = now;
                     opened.request_preview(self.size);
                 }

@@ -97,7 +97,7 @@ impl Engine {
             voices,
             avatars,
             commands: command_reader,
-            picture: Picture::new(parts.open_picture, size, preview_writer),
+            picture: Picture::new(shared.clone(), parts.open_picture, size, preview_writer),
         };
         let list_shared = shared.clone();
         let mut list_devices = parts.list_devices;
@@ -178,8 +178,9 @@ impl Engine {
         }
     }
 
-    /// The newest preview that was not taken yet.
+    /// The newest preview that was not taken yet. Asks for the next one too: while nobody takes any, none is drawn.
     pub fn take_preview(&self) -> Option<PreviewImage> {
+        self.shared.want_preview();
         self.previews.take()
     }
 

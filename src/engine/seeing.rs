@@ -1,14 +1,14 @@
-//! The `face` thread: newest picture → face model → newest report. Opens, watches and reopens the picture source.
+//! The `face` thread: newest picture → face model → newest report.
 //!
-//! The thread owns its source: opened, used and dropped here. A source that dies only ends its own session.
+//! The thread owns its source: opened, used and dropped here.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
 
 use super::command::Sources;
 use super::retry::Retry;
 use super::shared::Shared;
+use super::supervisor::{SessionEnd, Watcher, supervise};
 use super::telemetry::{History, RateMeter, VideoTelemetry};
 use crate::capture::FrameSource;
 use crate::face::FaceModel;
@@ -45,86 +45,54 @@ pub(super) struct Seeing {
     pub(super) reports: LatestWriter<FaceReport>,
 }
 
-/// Why a session with a source ended.
-enum SessionEnd {
-    /// The user wants another source.
-    Changed,
-    /// The source failed or ended.
-    Failed(SourceError),
-    /// The thread shall end.
-    Stopped,
-}
-
 /// What the user wants to be open.
-#[derive(Clone, PartialEq)]
-struct Wanted {
+#[derive(PartialEq)]
+pub(super) struct Wanted {
     sources: Sources,
     video: VideoSettings,
 }
 
 impl Seeing {
     /// The thread's whole life.
-    pub(super) fn run(mut self, stop: &StopFlag) {
-        let mut model = loop {
-            match (self.make_model)() {
-                Ok(model) => break model,
-                Err(error) => {
-                    tracing::error!("{error}");
-                    self.publish_loss(VideoState::Disconnected, Some(error.to_string()));
-                    // Nothing mends a broken model but a new installation.
-                    if stop.sleep(Duration::from_secs(3600)) {
-                        return;
-                    }
-                }
-            }
-        };
-        let mut retry = Retry::default();
-        while !stop.is_set() {
-            let wanted = self.wanted();
-            if wanted.sources == Sources::Stopped || (wanted.sources == Sources::Devices && !wanted.video.enabled) {
-                self.publish_loss(VideoState::Disconnected, None);
-                self.sleep_while(&wanted, Duration::from_secs(3600), stop);
-                continue;
-            }
-            model.reset();
-            // A driver or network that panics costs its session, never the program.
-            let end = catch_unwind(AssertUnwindSafe(|| self.session(&wanted, model.as_mut(), &mut retry, stop)));
-            let error = match end {
-                Ok(SessionEnd::Changed) => {
-                    retry.succeed();
-                    continue;
-                }
-                Ok(SessionEnd::Stopped) => return,
-                Ok(SessionEnd::Failed(error)) => error,
-                Err(_) => SourceError::device(ErrorKind::Gone, "the camera's driver failed; it is opened anew"),
-            };
-            self.publish_loss(lost_state(&error), Some(error.to_string()));
-            self.sleep_while(&wanted, retry.after_failure(), stop);
-        }
+    pub(super) fn run(self, stop: &StopFlag) {
+        let (shared, clock) = (self.shared.clone(), self.clock);
+        supervise(self, &shared, clock, stop);
     }
 
-    fn wanted(&self) -> Wanted {
-        Wanted { sources: self.shared.sources.get(), video: self.shared.settings.get().video.clone() }
+    fn publish_state(&self, state: VideoState, message: Option<String>, now: Timestamp) {
+        let report = FaceReport { captured_at: now, state, ..FaceReport::default() };
+        self.shared.video.update(|v| {
+            v.message = message;
+            note_report(v, &report);
+        });
+        self.reports.publish(report);
+    }
+}
+
+impl Watcher for Seeing {
+    type Model = dyn FaceModel;
+    type Wanted = Wanted;
+
+    fn make_model(&mut self) -> Result<Box<dyn FaceModel>, String> {
+        (self.make_model)().map_err(|e| e.to_string())
     }
 
-    /// Sleeps until `duration` is over, the user wants something else, or asks for a retry.
-    fn sleep_while(&self, wanted: &Wanted, duration: Duration, stop: &StopFlag) {
-        let retries = self.shared.retry_count();
-        let until = self.clock.now() + duration;
-        while self.clock.now() < until && *wanted == self.wanted() && retries == self.shared.retry_count() {
-            if stop.sleep(Duration::from_millis(50)) {
-                return;
-            }
-        }
+    fn wanted(&self) -> Option<Wanted> {
+        let sources = self.shared.sources.get();
+        let video = self.shared.settings.get().video.clone();
+        let is_off = sources == Sources::Stopped || (sources == Sources::Devices && !video.enabled);
+        (!is_off).then_some(Wanted { sources, video })
     }
 
     fn session(
         &mut self,
         wanted: &Wanted,
-        model: &mut dyn FaceModel,
+        model: &mut (dyn FaceModel + 'static),
         retry: &mut Retry,
         stop: &StopFlag,
     ) -> SessionEnd {
+        model.reset();
+        model.configure(&wanted.video);
         let OpenedFrames { mut source, name } = match (self.open)(wanted.sources, &wanted.video) {
             Ok(opened) => opened,
             Err(error) => return SessionEnd::Failed(error),
@@ -142,7 +110,7 @@ impl Seeing {
             if stop.is_set() {
                 return SessionEnd::Stopped;
             }
-            if *wanted != self.wanted() {
+            if self.wanted().as_ref() != Some(wanted) {
                 return SessionEnd::Changed;
             }
             match source.next_frame(WAIT) {
@@ -190,23 +158,17 @@ impl Seeing {
         }
     }
 
-    /// Tells stage and window that there is no source.
-    fn publish_loss(&self, state: VideoState, message: Option<String>) {
+    fn tell_loss(&mut self, error: Option<&SourceError>) {
         let now = self.clock.now();
-        self.publish_state(state, message, now);
+        self.publish_state(error.map_or(VideoState::Disconnected, lost_state), error.map(ToString::to_string), now);
         self.shared.video.update(|v| {
             v.source.clear();
             (v.camera_fps, v.tracker_fps) = (0.0, 0.0);
         });
     }
 
-    fn publish_state(&self, state: VideoState, message: Option<String>, now: Timestamp) {
-        let report = FaceReport { captured_at: now, state, ..FaceReport::default() };
-        self.shared.video.update(|v| {
-            v.message = message;
-            note_report(v, &report);
-        });
-        self.reports.publish(report);
+    fn driver_failed(&self) -> &'static str {
+        "the camera's driver failed; it is opened anew"
     }
 }
 

@@ -1,6 +1,6 @@
 //! What the engine's threads share: settings, the choice of sources, telemetry. Locks are held for a copy only.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::command::{SettingsCell, Sources};
@@ -35,6 +35,8 @@ pub(super) struct Shared {
     pub(super) sources: Cell<Sources>,
     /// Grows when the user asks for a retry.
     retries: AtomicU64,
+    /// Somebody looks at previews: set with each look, taken with each preview.
+    is_preview_wanted: AtomicBool,
     pub(super) video: Cell<VideoTelemetry>,
     pub(super) audio: Cell<AudioTelemetry>,
     pub(super) stage: Cell<StageTelemetry>,
@@ -49,6 +51,7 @@ impl Shared {
             settings: SettingsCell::new(settings),
             sources: Cell::default(),
             retries: AtomicU64::new(0),
+            is_preview_wanted: AtomicBool::new(false),
             video: Cell::default(),
             audio: Cell::default(),
             stage: Cell::default(),
@@ -63,6 +66,16 @@ impl Shared {
     /// Asks waiting threads to try at once.
     pub(super) fn retry_now(&self) {
         self.retries.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Asks for one more preview.
+    pub(super) fn want_preview(&self) {
+        self.is_preview_wanted.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether a preview was asked for since the last call.
+    pub(super) fn take_preview_wish(&self) -> bool {
+        self.is_preview_wanted.swap(false, Ordering::Relaxed)
     }
 
     /// How often a retry was asked for.

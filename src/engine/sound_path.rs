@@ -1,7 +1,9 @@
 //! Samples of any source become reports: gain and DC removal, 16 kHz, classifier. The same live and in replay.
 
+use std::time::Duration;
+
 use crate::audio::{Conditioner, RateError, Resampler};
-use crate::types::{AudioReport, Timestamp};
+use crate::types::{AudioHints, AudioReport, Timestamp};
 use crate::voice::VisemeModel;
 
 /// What lies between an [`AudioSource`](crate::audio::AudioSource) and the mixer.
@@ -11,6 +13,7 @@ pub struct SoundPath {
     resampler: Resampler,
     resampled: Vec<f32>,
     reports: Vec<AudioReport>,
+    source_hints: AudioHints,
 }
 
 impl SoundPath {
@@ -24,7 +27,18 @@ impl SoundPath {
             resampler: Resampler::new(sample_rate_hz)?,
             resampled: Vec::with_capacity(8192),
             reports: Vec::with_capacity(64),
+            source_hints: AudioHints::default(),
         })
+    }
+
+    /// How long a sample waits in here before the classifier gets it; time stamps already allow for it.
+    pub fn delay(&self) -> Duration {
+        self.resampler.delay()
+    }
+
+    /// What the source says about itself; goes into the next reports.
+    pub fn set_source_hints(&mut self, hints: AudioHints) {
+        self.source_hints = hints;
     }
 
     /// Gain before the classifier, dB.
@@ -44,6 +58,8 @@ impl SoundPath {
         let at = self.resampler.push(samples, captured_at, &mut self.resampled);
         self.reports.clear();
         model.classify(&self.resampled, at, &mut self.reports);
+        let hints = self.source_hints.or(self.conditioner.hints());
+        self.reports.iter_mut().for_each(|report| report.hints = report.hints.or(hints));
         &self.reports
     }
 }

@@ -6,7 +6,7 @@ use glam::Vec3;
 use serde::Serialize;
 
 use crate::settings::LipsyncMode;
-use crate::types::{AudioHints, AudioState, HeadPose, MouthShape, Trust, VideoHints, VideoState};
+use crate::types::{Alignment, AudioHints, AudioState, HeadPose, MouthShape, Trust, VideoHints, VideoState};
 
 /// Everything the control window shows. A copy is made for each window frame.
 #[derive(Clone, Debug, Default)]
@@ -101,6 +101,8 @@ pub struct StageTelemetry {
     pub mode: LipsyncMode,
     /// How much each source is believed.
     pub trust: Trust,
+    /// How sound and picture lie in time.
+    pub alignment: Alignment,
     /// Frames made since the start.
     pub frame_count: u64,
     /// Ticks that were skipped because the frame before took too long.

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use crate::settings::VideoSettings;
 use crate::types::{FaceObservation, FaceReport, Timestamp, VideoFrame, VideoHints, VideoState};
 
 use super::blendshapes::BlendshapeModel;
@@ -259,5 +260,9 @@ impl FaceModel for FaceTracker {
         self.mouth_rest = MouthRest::default();
         self.sees_several = false;
         self.lose(None);
+    }
+
+    fn configure(&mut self, settings: &VideoSettings) {
+        self.options.fov_deg = settings.fov_deg;
     }
 }

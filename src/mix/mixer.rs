@@ -2,18 +2,22 @@
 
 use glam::{Quat, Vec3};
 
+use super::align::Aligner;
 use super::heard::Heard;
 use super::mouth::{Belief, MouthMixer};
 use super::seen::Seen;
-use crate::settings::{CalibrationSettings, Settings};
+use crate::settings::{CalibrationSettings, LipsyncMode, Settings};
+use crate::signal::Slew;
 use crate::types::{
-    AudioReport, Brows, FaceObservation, FaceReport, FaceState, Gaze, HeadPose, Lids, Timestamp, Trust,
+    Alignment, AudioReport, Brows, FaceObservation, FaceReport, FaceState, Gaze, HeadPose, Lids, Timestamp, Trust,
 };
 
 /// Frames further apart count as this far apart.
 const MAX_DT_SECS: f64 = 0.25;
 /// The earlier stream is delayed by at most this (BEHAVIOUR §1, alignment).
-const MAX_DELAY_SECS: f64 = 0.06;
+const MAX_DELAY_SECS: f32 = 0.06;
+/// The delay changes at most so fast, seconds per second.
+const DELAY_PER_SEC: f32 = 0.2;
 /// Without a neutral position set by the user, the usual place is learnt with this time constant.
 const USUAL_PLACE_SECS: f32 = 30.0;
 /// The first place is settled in this time.
@@ -26,6 +30,9 @@ pub struct Mixer {
     seen: Seen,
     heard: Heard,
     mouth: MouthMixer,
+    aligner: Aligner,
+    offset: Slew,
+    calibration: Option<CalibrationSettings>,
     usual_place: Vec3,
     placed_secs: f32,
 }
@@ -44,6 +51,9 @@ impl Mixer {
             seen: Seen::new(),
             heard: Heard::new(),
             mouth: MouthMixer::new(),
+            aligner: Aligner::new(),
+            offset: Slew::default(),
+            calibration: None,
             usual_place: Vec3::ZERO,
             placed_secs: 0.0,
         }
@@ -51,12 +61,16 @@ impl Mixer {
 
     /// Takes a camera report. Only the newest counts; one that is older than the last is dropped.
     pub fn see(&mut self, report: &FaceReport) {
-        self.seen.take(report);
+        if let Some((at, open)) = self.seen.take(report) {
+            self.aligner.see(at, open);
+        }
     }
 
     /// Takes a microphone report. All count: pass every one, in order.
     pub fn hear(&mut self, report: AudioReport) {
-        self.heard.take(report);
+        if let Some((at, open)) = self.heard.take(report) {
+            self.aligner.hear(at, open);
+        }
     }
 
     /// Belief in the camera's mouth now, 0..1 (the rest of the face: `FaceState::trust`).
@@ -76,12 +90,21 @@ impl Mixer {
         let dt = self.now.map_or(0.0, |last| (now - last).clamp(0.0, MAX_DT_SECS)) as f32;
         self.now = Some(now);
 
-        let offset_secs = self.wanted_offset_secs(settings);
-        self.seen.step(now, dt, (-offset_secs).clamp(0.0, MAX_DELAY_SECS));
-        self.heard.step(now, dt, offset_secs.clamp(0.0, MAX_DELAY_SECS), settings);
+        self.settle(&settings.calibration);
+        let alignment = self.align(now, dt, settings);
+        let offset_secs = f64::from(alignment.applied_secs);
+        self.seen.step(now, dt, (-offset_secs).max(0.0));
+        self.heard.step(now, dt, offset_secs.max(0.0), settings);
 
         let belief = Belief { audio: self.heard.confidence(), video: self.seen.mouth_confidence() };
-        let mouth = self.mouth.step(&self.heard.mouth(), self.seen.mouth(), belief, &settings.lipsync, dt);
+        let mouth = self.mouth.step(
+            &self.heard.mouth(),
+            self.seen.mouth(),
+            self.seen.witness(now),
+            belief,
+            &settings.lipsync,
+            dt,
+        );
         let trust = Trust { face: self.seen.face_confidence(), voice: belief.audio };
         let neutral_position = self.neutral_position(&settings.calibration, trust.face, dt);
         let state = FaceState {
@@ -93,7 +116,9 @@ impl Mixer {
             head: without_neutral(self.seen.head(), &settings.calibration),
             position: (self.seen.position() - neutral_position) * Vec3::new(1.0, 1.0, -1.0),
             smile: self.seen.smile(),
-            is_speaking: self.heard.is_speaking(),
+            // Whoever speaks over closed lips is somebody else: the mouth stays the expression's.
+            is_speaking: self.heard.is_speaking() && self.mouth.veto() < 0.5,
+            alignment,
             trust,
             video: self.seen.state(),
             audio: self.heard.state(),
@@ -103,11 +128,38 @@ impl Mixer {
         state
     }
 
-    /// Positive: sound waits for the picture. No delay while one of them is lost.
-    fn wanted_offset_secs(&self, settings: &Settings) -> f64 {
-        let offset_secs = f64::from(settings.lipsync.offset_secs);
+    /// A new neutral pose is a rest for the mouth as well.
+    fn settle(&mut self, calibration: &CalibrationSettings) {
+        let is_new = self.calibration.as_ref().is_some_and(|last| last != calibration);
+        if is_new {
+            self.seen.settle_mouth();
+        }
+        if is_new || self.calibration.is_none() {
+            self.calibration = Some(calibration.clone());
+        }
+    }
+
+    /// Measures how much later the picture is, and delays the earlier stream: as set, or else as measured (in mix mode,
+    /// where both show at once). No delay while one of them is lost.
+    fn align(&mut self, now: f64, dt: f32, settings: &Settings) -> Alignment {
+        self.aligner.step(now, dt, self.heard.age_secs(now), self.seen.mouth_age_secs(now));
+        if self.heard.confidence() <= 0.0 {
+            self.aligner.forget_heard();
+        }
+        if self.seen.mouth_confidence() <= 0.0 {
+            self.aligner.forget_seen();
+        }
+        let lipsync = &settings.lipsync;
+        let measured_secs = self.aligner.picture_later_secs();
+        let set_secs = if lipsync.offset_secs.is_finite() { lipsync.offset_secs } else { 0.0 };
+        let wanted = match measured_secs {
+            Some(secs) if lipsync.auto_offset && set_secs == 0.0 && lipsync.mode == LipsyncMode::Mix => secs,
+            _ => set_secs,
+        };
         let are_both_here = self.heard.confidence() > 0.5 && self.seen.mouth_confidence() > 0.5;
-        if are_both_here && offset_secs.is_finite() { offset_secs } else { 0.0 }
+        let wanted = if are_both_here { wanted.clamp(-MAX_DELAY_SECS, MAX_DELAY_SECS) } else { 0.0 };
+        // A changed delay bends time a little instead of tearing it.
+        Alignment { measured_secs, applied_secs: self.offset.step(wanted, DELAY_PER_SEC, dt) }
     }
 
     fn neutral_position(&mut self, calibration: &CalibrationSettings, trust: f32, dt: f32) -> Vec3 {

@@ -4,29 +4,28 @@
 //! switching never jumps. Within a mode a source counts by its confidence, so that losing it never jumps either.
 
 use super::fuse::{fuse, fuse_share};
-use super::heard::{HeardMouth, pace_of};
-use super::seen::MouthRow;
-use crate::settings::{LipsyncMode, LipsyncSettings, MixStyle, VideoMouthStyle};
-use crate::signal::{AttackRelease, Slew, smoothstep};
+use super::heard::HeardMouth;
+use super::seen::{MouthRow, Witness};
+use super::sight::{Sight, Sights, rise};
+use super::veto::Veto;
+use crate::settings::{LipsyncMode, LipsyncSettings, MixStyle};
+use crate::signal::{Slew, smoothstep};
 use crate::types::{MouthShape, VISEME_COUNT, VOWEL_COUNT, Viseme, Vowel};
 
 /// From one mode to another.
 const MODE_FADE_SECS: f32 = 0.12;
-/// Time constants of the seen mouth at the default smoothing. The glide between camera frames smooths already.
-const VIDEO_ATTACK_SECS: f32 = 0.015;
-const VIDEO_RELEASE_SECS: f32 = 0.025;
-/// Time constant towards a snapped target.
-const SNAP_SECS: f32 = 0.045;
-/// The model sees resting lips this far apart; below, they are together.
-const VIDEO_REST_OPEN: f32 = 0.02;
-/// Width says something about the vowel only while the lips are apart (a closed-lip smile is no "ee").
-const WIDTH_COUNTS_FROM: f32 = 0.03;
-const WIDTH_COUNTS_AT: f32 = 0.07;
-/// A mouth seen closed for this long vetoes the sound; an opening one lifts the veto at once.
-const VETO_AFTER_SECS: f32 = 0.10;
-const VETO_RISE_PER_SEC: f32 = 7.0;
-const VETO_FALL_PER_SEC: f32 = 25.0;
-const VETO_BELOW_OPEN: f32 = 0.05;
+/// Lips move at most this much of their range per second (0.15 in 1/60 s; loud speech reaches about that), so that no
+/// loss, return or change of mode can make them jump. The snapped look is meant to be faster; closures are.
+const LARGEST_SPEED: f32 = 8.8;
+const SNAPPED_SPEED: f32 = 40.0;
+
+/// Lips seen apart by this much at least for a while have not met; by that much they surely have not.
+const APART_FROM: f32 = 0.22;
+const APART_AT: f32 = 0.42;
+
+/// Lips that came nearer than this not long ago have met.
+const MET_BELOW: f32 = 0.06;
+const MET_UP_TO: f32 = 0.15;
 
 const VOWEL_VISEMES: [Viseme; VOWEL_COUNT] = [Viseme::Aa, Viseme::Ih, Viseme::Ou, Viseme::E, Viseme::Oh];
 
@@ -49,14 +48,12 @@ pub(super) struct MouthMixer {
     /// How much of each mode is shown, by `LipsyncMode as usize`; sums to 1.
     modes: Option<[f32; 3]>,
     per_viseme: Slew,
-    snap: Slew,
-    open: AttackRelease,
-    width: AttackRelease,
-    round: AttackRelease,
-    snapped_open: AttackRelease,
-    snapped_wide: AttackRelease,
-    closed_secs: f32,
-    veto: Slew,
+    sights: Sights,
+    veto: Veto,
+    /// The opening shown, before closures.
+    shown_open: Option<f32>,
+    /// The vowels it was last made of.
+    shown_shares: [f32; VOWEL_COUNT],
 }
 
 /// A mouth in the making: everything here is blended linearly.
@@ -70,30 +67,15 @@ struct Draft {
     audio_share: f32,
 }
 
-/// The seen mouth, smoothed and named.
-#[derive(Clone, Copy, Debug)]
-struct Sight {
-    open: f32,
-    wide: f32,
-    narrow: f32,
-    /// Which vowel: shares that sum to 1.
-    vowels: [f32; VOWEL_COUNT],
-    snapped: [f32; VOWEL_COUNT],
-}
-
 impl MouthMixer {
     pub fn new() -> Self {
         Self {
             modes: None,
             per_viseme: Slew::default(),
-            snap: Slew::default(),
-            open: AttackRelease::default(),
-            width: AttackRelease { value: 0.5 },
-            round: AttackRelease::default(),
-            snapped_open: AttackRelease::default(),
-            snapped_wide: AttackRelease::default(),
-            closed_secs: 0.0,
-            veto: Slew::default(),
+            sights: Sights::new(),
+            veto: Veto::default(),
+            shown_open: None,
+            shown_shares: [1.0, 0.0, 0.0, 0.0, 0.0],
         }
     }
 
@@ -102,34 +84,63 @@ impl MouthMixer {
         &mut self,
         heard: &HeardMouth,
         seen: MouthRow,
+        witness: Witness,
         belief: Belief,
         lipsync: &LipsyncSettings,
         dt: f32,
     ) -> MouthShape {
         let shown = self.step_modes(lipsync, dt);
-        let sight = self.look(seen, lipsync, dt);
-        let veto = self.step_veto(seen[0], belief.video, lipsync.camera_veto, dt);
-        let heard = HeardMouth { open: heard.open * (1.0 - veto), ..*heard };
+        let sight = self.sights.step(seen, lipsync, dt);
+        // In video mode there is nothing to veto, in audio mode nobody to ask.
+        let heard = heard.vetoed(self.veto.step(seen[0], belief.video, lipsync.camera_veto, dt));
+
+        // Lips that were seen apart all the while have not met: "m" was misheard. But only a camera that does see lips
+        // meet can say so.
+        let apart = smoothstep(rise(witness.least_open, APART_FROM, APART_AT));
+        let sees_closures = 1.0 - smoothstep(rise(witness.lowest_open, MET_BELOW, MET_UP_TO));
+        let refuted = belief.video * apart * sees_closures;
+        let witnessed = HeardMouth { closed: heard.closed * (1.0 - refuted), ..heard };
 
         let mut draft = Draft::default();
         draft.add(&audio_draft(&heard, belief.audio), shown[LipsyncMode::Audio as usize]);
-        draft.add(&video_draft(&sight, belief.video, self.snap.value), shown[LipsyncMode::Video as usize]);
+        draft.add(&video_draft(&sight, belief.video), shown[LipsyncMode::Video as usize]);
         let mix = shown[LipsyncMode::Mix as usize];
-        draft.add(&mix_draft(&heard, &sight, belief), mix * (1.0 - self.per_viseme.value));
-        draft.add(&per_viseme_draft(&heard, &sight, belief), mix * self.per_viseme.value);
-        draft.finish()
+        draft.add(&mix_draft(&witnessed, &sight, belief), mix * (1.0 - self.per_viseme.value));
+        draft.add(&per_viseme_draft(&witnessed, &sight, belief), mix * self.per_viseme.value);
+        let snapped = self.sights.snap() * shown[LipsyncMode::Video as usize];
+        self.limit_speed(draft.finish(), LARGEST_SPEED + (SNAPPED_SPEED - LARGEST_SPEED) * snapped, dt)
+    }
+
+    /// How far the veto holds the sound's mouth closed, 0..1.
+    pub fn veto(&self) -> f32 {
+        self.veto.value()
+    }
+
+    /// The same shape, but no farther from the last opening than `per_sec · dt`.
+    fn limit_speed(&mut self, shape: MouthShape, per_sec: f32, dt: f32) -> MouthShape {
+        let wanted = MouthShape::opening_of(&shape.vowels, 0.0);
+        let sum: f32 = shape.vowels.iter().sum();
+        if sum > 1e-3 {
+            self.shown_shares = shape.vowels.map(|w| w / sum);
+        }
+        let reach = (per_sec * dt).max(0.0);
+        let last = *self.shown_open.get_or_insert(wanted);
+        let open = last + (wanted - last).clamp(-reach, reach);
+        self.shown_open = Some(open);
+        if (open - wanted).abs() < 1e-6 {
+            return shape;
+        }
+        let vowels = open_to(&self.shown_shares, open);
+        MouthShape { open: MouthShape::opening_of(&vowels, shape.closed), vowels, ..shape }
     }
 
     fn step_modes(&mut self, lipsync: &LipsyncSettings, dt: f32) -> [f32; 3] {
         let wanted: [f32; 3] = std::array::from_fn(|i| f32::from(u8::from(i == lipsync.mode as usize)));
-        let snap = f32::from(u8::from(lipsync.video_style == VideoMouthStyle::Snap));
         let per_viseme = f32::from(u8::from(lipsync.mix_style == MixStyle::PerViseme));
         let Some(modes) = &mut self.modes else {
-            self.snap.value = snap;
             self.per_viseme.value = per_viseme;
             return *self.modes.insert(wanted);
         };
-        self.snap.step(snap, 1.0 / MODE_FADE_SECS, dt);
         self.per_viseme.step(per_viseme, 1.0 / MODE_FADE_SECS, dt);
         // The chosen mode gains what the others lose, in proportion.
         let chosen = modes[lipsync.mode as usize];
@@ -139,51 +150,6 @@ impl MouthMixer {
             *mode = if i == lipsync.mode as usize { gained } else { *mode * others };
         }
         *modes
-    }
-
-    fn look(&mut self, [open, width, round]: MouthRow, lipsync: &LipsyncSettings, dt: f32) -> Sight {
-        let pace = pace_of(lipsync.smoothing);
-        let (attack, release) = (VIDEO_ATTACK_SECS * pace, VIDEO_RELEASE_SECS * pace);
-        let apart = ((open - VIDEO_REST_OPEN) / (1.0 - VIDEO_REST_OPEN)).max(0.0);
-        let apart = (apart * lipsync.sensitivity.clamp(0.0, 4.0)).clamp(0.0, 1.0);
-        let open = self.open.step(apart, attack, release, dt);
-        let width = self.width.step(width, attack, release, dt);
-        let round = self.round.step(round, attack, release, dt);
-
-        let wide = ((width - 0.5) * 2.0).max(0.0) * smoothstep(rise(open, WIDTH_COUNTS_FROM, WIDTH_COUNTS_AT));
-        let narrow = ((0.5 - width) * 2.0).max(0.0);
-        let rounding = (0.6 * round + 0.6 * narrow).clamp(0.0, 1.0);
-
-        // The snapped look, from what is seen now: it eases by itself.
-        let steps = |x: f32, half: f32, full: f32| {
-            if x >= full {
-                1.0
-            } else if x >= half {
-                0.5
-            } else {
-                0.0
-            }
-        };
-        let snapped_open = self.snapped_open.step(steps(apart, 0.25, 0.7), SNAP_SECS * pace, SNAP_SECS * pace, dt);
-        let snapped_wide = if apart > 0.05 { steps(width, 0.6, 0.8) } else { 0.0 };
-        let snapped_wide = self.snapped_wide.step(snapped_wide, SNAP_SECS * pace, SNAP_SECS * pace, dt);
-        let mut snapped = [0.0; VOWEL_COUNT];
-        snapped[Vowel::Aa as usize] = snapped_open * (1.0 - rounding);
-        snapped[Vowel::Oh as usize] = snapped_open * rounding;
-        snapped[Vowel::Ih as usize] = 0.7 * snapped_wide;
-
-        Sight { open, wide, narrow, vowels: vowel_of_sight(open, wide, rounding), snapped: at_most_one(snapped) }
-    }
-
-    fn step_veto(&mut self, open: f32, confidence: f32, is_on: bool, dt: f32) -> f32 {
-        if open < VETO_BELOW_OPEN && confidence > 0.5 {
-            self.closed_secs += dt;
-        } else {
-            self.closed_secs = 0.0;
-        }
-        let wanted = is_on && self.closed_secs > VETO_AFTER_SECS;
-        let per_sec = if wanted { VETO_RISE_PER_SEC } else { VETO_FALL_PER_SEC };
-        self.veto.step(f32::from(u8::from(wanted)), per_sec, dt) * confidence
     }
 }
 
@@ -233,9 +199,9 @@ fn audio_draft(heard: &HeardMouth, audio: f32) -> Draft {
     }
 }
 
-fn video_draft(sight: &Sight, video: f32, snap: f32) -> Draft {
+fn video_draft(sight: &Sight, video: f32) -> Draft {
     let smooth = open_to(&sight.vowels, sight.open * video);
-    let vowels = std::array::from_fn(|i| smooth[i] + (sight.snapped[i] * video - smooth[i]) * snap);
+    let vowels = std::array::from_fn(|i| smooth[i] + (sight.snapped[i] * video - smooth[i]) * sight.snap);
     Draft {
         vowels,
         closed: 0.0,
@@ -256,7 +222,7 @@ fn mix_draft(heard: &HeardMouth, sight: &Sight, belief: Belief) -> Draft {
     let seen_visemes = visemes_of(&vowels);
     Draft {
         vowels,
-        closed: heard.closed * belief.audio * (1.0 - belief.video * smoothstep(rise(sight.open, 0.5, 0.9))),
+        closed: heard.closed * belief.audio,
         wide: Fused::of(heard.wide(), sight.wide, belief).value,
         narrow: Fused::of(heard.narrow(), sight.narrow, belief).value,
         visemes: std::array::from_fn(|i| seen_visemes[i] + (heard.visemes[i] - seen_visemes[i]) * by_sound),
@@ -304,22 +270,14 @@ impl HeardMouth {
     fn narrow(&self) -> f32 {
         self.visemes[Viseme::Ou as usize] + 0.5 * self.visemes[Viseme::Oh as usize]
     }
-}
 
-/// Which vowel a seen mouth looks like: wide and open is "a", wide and nearly closed "i" or "e", round "u" or "o".
-fn vowel_of_sight(open: f32, wide: f32, rounding: f32) -> [f32; VOWEL_COUNT] {
-    let round = smoothstep(rise(rounding, 0.1, 0.6));
-    let spread = (1.0 - round) * smoothstep(rise(wide, 0.1, 0.5)) * (1.0 - smoothstep(rise(open, 0.4, 0.75)));
-    let plain = 1.0 - round - spread;
-    let as_o = smoothstep(rise(open, 0.25, 0.55));
-    let as_e = smoothstep(rise(open, 0.15, 0.4));
-    let mut vowels = [0.0; VOWEL_COUNT];
-    vowels[Vowel::Aa as usize] = plain;
-    vowels[Vowel::Ih as usize] = spread * (1.0 - as_e);
-    vowels[Vowel::Ee as usize] = spread * as_e;
-    vowels[Vowel::Ou as usize] = round * (1.0 - as_o);
-    vowels[Vowel::Oh as usize] = round * as_o;
-    vowels
+    /// The same mouth, held closed as far as the camera says that this is not who speaks.
+    fn vetoed(&self, veto: f32) -> Self {
+        let left = 1.0 - veto;
+        let mut visemes = self.visemes.map(|w| w * left);
+        visemes[Viseme::Sil as usize] += veto;
+        Self { open: self.open * left, closed: self.closed * left, speech: self.speech * left, visemes, ..*self }
+    }
 }
 
 /// Vowel weights with these shares that open the mouth exactly this far; what the vowel cannot give, "a" adds.
@@ -346,12 +304,7 @@ fn visemes_of(vowels: &[f32; VOWEL_COUNT]) -> [f32; VISEME_COUNT] {
     visemes
 }
 
-fn at_most_one(vowels: [f32; VOWEL_COUNT]) -> [f32; VOWEL_COUNT] {
+pub(super) fn at_most_one(vowels: [f32; VOWEL_COUNT]) -> [f32; VOWEL_COUNT] {
     let sum: f32 = vowels.iter().sum();
     if sum > 1.0 { vowels.map(|w| w / sum) } else { vowels }
-}
-
-/// 0 at `from`, 1 at `until`, straight on beyond both.
-fn rise(x: f32, from: f32, until: f32) -> f32 {
-    (x - from) / (until - from)
 }

@@ -4,6 +4,7 @@
 
 use glam::Vec3;
 
+use super::baseline::MouthBaseline;
 use super::health::Health;
 use super::track::Track;
 use crate::signal::{OneEuro, smoothstep};
@@ -36,12 +37,32 @@ const EYES_GLIDE_SHARE: f32 = 0.5;
 /// Lips that the model sees this little apart are together.
 const CONFIDENT_FROM: f32 = 0.25;
 const CONFIDENT_AT: f32 = 0.6;
+/// Heads turned by more than this (radians) teach nothing about the mouth.
+const LEARNS_WITHIN: f32 = 0.4;
+/// What smoothing the mouth adds to its age.
+const SHAPING_SECS: f32 = 0.01;
+/// A closure of p, b or m lasts 60 ms and more, so a camera of 22 frames a second sees it. The picture arrives a little
+/// before the sound's report, so a closure being heard was seen within this time.
+const SLOWEST_WITNESS_SECS: f64 = 0.045;
+const WITNESS_SECS: f64 = 0.09;
+const RECENT: usize = 16;
+/// A closure is remembered for about a second.
+const LOWEST_RISES_PER_SEC: f32 = 0.1;
 /// Mouths that wait for their time: 0.06 s at 120 frames a second.
 const DELAYED: usize = 8;
 
 /// The part of the mouth that is mixed, in one row of numbers: open, width, round.
 pub(super) type MouthRow = [f32; 3];
 const MOUTH_AT_REST: MouthRow = [0.0, 0.5, 0.0];
+
+/// Whether lips met, by the camera.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Witness {
+    /// The least opening of the last tenth of a second; 0 where the camera is too slow to say so.
+    pub least_open: f32,
+    /// The least opening of the last second or so.
+    pub lowest_open: f32,
+}
 
 /// What the camera says now.
 #[derive(Clone, Debug)]
@@ -54,6 +75,12 @@ pub(super) struct Seen {
     captured_at: Option<f64>,
     observed_at: Option<f64>,
     interval_secs: f64,
+    baseline: MouthBaseline,
+    raw_mouth: MouthRow,
+    /// Openings of the last pictures, newest first, with their times of arrival.
+    recent: [(f64, f32); RECENT],
+    /// The nearest that the lips came to each other, slowly forgotten.
+    lowest_open: f32,
     filters: [OneEuro; 6],
     filtered: [f32; 6],
     head_track: Track<6>,
@@ -84,6 +111,10 @@ impl Seen {
             captured_at: None,
             observed_at: None,
             interval_secs: 1.0 / 30.0,
+            baseline: MouthBaseline::default(),
+            raw_mouth: MOUTH_AT_REST,
+            recent: [(f64::NEG_INFINITY, 0.0); RECENT],
+            lowest_open: 1.0,
             filters: [angle, angle, angle, place, place, place],
             filtered: [0.0; 6],
             head_track: Track::new([0.0; 6]).coasting(HEAD_COAST),
@@ -94,12 +125,12 @@ impl Seen {
         }
     }
 
-    /// Takes a report. One that is older than the last is dropped.
-    pub fn take(&mut self, report: &FaceReport) {
+    /// Takes a report. One that is older than the last is dropped. Gives the time and opening of the mouth it shows.
+    pub fn take(&mut self, report: &FaceReport) -> Option<(f64, f32)> {
         let captured_at = report.captured_at.as_secs_f64();
         let since_last = self.captured_at.map(|last| captured_at - last);
         if since_last.is_some_and(|secs| secs < 0.0 && secs > -NEW_TIME_LINE_SECS) {
-            return;
+            return None;
         }
         self.captured_at = Some(captured_at);
         self.state = report.state;
@@ -113,7 +144,13 @@ impl Seen {
             self.observe(observation, captured_at);
             if !report.state.is_mouth_lost() {
                 let m = observation.mouth;
-                mouth = Some([m.open, m.width, m.round].map(|x| x.clamp(0.0, 1.0)));
+                self.raw_mouth = [m.open, m.width, m.round].map(|x| x.clamp(0.0, 1.0));
+                // Only a face that looks at the camera, sure and without a gap before it, teaches anything.
+                let is_frontal =
+                    observation.head.yaw.abs() < LEARNS_WITHIN && observation.head.pitch.abs() < LEARNS_WITHIN;
+                let dt = since_last.filter(|s| (0.0..=LONGEST_SHORT_GAP_SECS).contains(s) && is_frontal);
+                let dt = dt.map_or(0.0, |secs| secs as f32 * self.quality);
+                mouth = Some(self.baseline.calibrate(self.raw_mouth, dt));
             }
         }
         self.fresh = Some(Fresh {
@@ -123,6 +160,22 @@ impl Seen {
             mouth: mouth.or(self.fresh.and_then(|f| f.mouth)),
             captured_at,
         });
+        mouth.map(|[open, ..]| (captured_at, open))
+    }
+
+    /// The person is at rest now (the neutral-pose button): so is the mouth.
+    pub fn settle_mouth(&mut self) {
+        if self.mouth.confidence() > 0.5 {
+            self.baseline.settle(self.raw_mouth);
+        }
+    }
+
+    /// How old the mouth is that would be shown now without a delay, seconds; `None` while it is not seen.
+    pub fn mouth_age_secs(&self, now: f64) -> Option<f32> {
+        let observed_at = self.observed_at.filter(|_| self.mouth.confidence() > 0.5)?;
+        // The glide ends when the next picture is nearly due: in the mean it lags by half of its length.
+        let glide = 0.5 * MOUTH_GLIDE_SHARE * self.interval_secs as f32;
+        Some((now - observed_at) as f32 + glide + SHAPING_SECS)
     }
 
     fn observe(&mut self, observation: &FaceObservation, captured_at: f64) {
@@ -181,6 +234,7 @@ impl Seen {
         self.head_track.step(dt);
         self.eyes_track.step(dt);
         self.mouth_track.step(dt);
+        self.lowest_open = (self.lowest_open + LOWEST_RISES_PER_SEC * dt).min(1.0);
         let fresh = self.fresh.take();
         let is_recent = fresh.is_some_and(|f| now - f.captured_at <= MAX_AGE_SECS);
         let timeout_secs = self.timeout_secs();
@@ -191,6 +245,9 @@ impl Seen {
             self.state = VideoState::Stalled;
         }
         if let Some(mouth) = fresh.and_then(|f| f.mouth) {
+            self.recent.rotate_right(1);
+            self.recent[0] = (now, mouth[0]);
+            self.lowest_open = self.lowest_open.min(mouth[0]);
             self.delay(now + mouth_delay_secs, mouth);
         }
         self.show_due_mouths(now, was_lost);
@@ -242,6 +299,14 @@ impl Seen {
     /// Belief in the mouth.
     pub fn mouth_confidence(&self) -> f32 {
         self.mouth.confidence()
+    }
+
+    /// What was seen of the lips lately, as it arrived.
+    pub fn witness(&self, now: f64) -> Witness {
+        let recent = self.recent.iter().filter(|(at, _)| now - at <= WITNESS_SECS);
+        let least_open = recent.map(|(_, open)| *open).reduce(f32::min).unwrap_or(0.0);
+        let is_fast = self.interval_secs <= SLOWEST_WITNESS_SECS;
+        Witness { least_open: if is_fast { least_open } else { 0.0 }, lowest_open: self.lowest_open }
     }
 
     pub fn mouth(&self) -> MouthRow {

@@ -7,6 +7,7 @@ use crate::avatar::{AlphaMode, Material, MaterialState, OutlineMode, TextureRef,
 
 /// Texture slots of `common.wgsl`, in binding order.
 pub(super) const SLOT_COUNT: usize = 9;
+const SHADE: usize = 1;
 const MATCAP: usize = 5;
 
 /// Whether a slot's texture holds colours (sRGB) or numbers (linear).
@@ -82,6 +83,10 @@ pub(super) struct Features {
     /// By slot.
     pub textures: [bool; SLOT_COUNT],
     pub has_uv_animation: bool,
+    /// The shade texture is the base texture at the same place: one look-up serves both. Most avatars are made so.
+    pub is_shade_of_base: bool,
+    pub has_rim: bool,
+    pub is_outline_lit: bool,
 }
 
 impl Shading {
@@ -96,10 +101,20 @@ impl Shading {
 }
 
 impl Features {
-    pub fn of(material: &Material) -> Self {
+    /// `is_rim_animated`: some expression colours this material's rim.
+    pub fn of(material: &Material, is_rim_animated: bool) -> Self {
         let toon = material.toon.as_ref();
+        let mut textures = slots(material).map(|s| s.is_some());
+        let is_shade_of_base =
+            toon.is_some_and(|t| t.shade_texture.is_some() && t.shade_texture == material.base_texture);
+        if is_shade_of_base {
+            textures[SHADE] = false;
+        }
         Self {
-            textures: slots(material).map(|s| s.is_some()),
+            textures,
+            is_shade_of_base,
+            has_rim: is_rim_animated || toon.is_some_and(|t| t.rim_color != Vec3::ZERO),
+            is_outline_lit: toon.is_some_and(|t| t.outline_lighting_mix > 0.0),
             has_uv_animation: toon.is_some_and(|t| t.uv_scroll != Vec2::ZERO || t.uv_rotation != 0.0),
         }
     }

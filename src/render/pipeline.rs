@@ -150,6 +150,9 @@ impl Pipelines {
         let is_blended = matches!(key.layer, Layer::Blend | Layer::BlendWritingDepth);
         let all = [
             ("has_uv_animation", flag(key.features.has_uv_animation)),
+            ("is_shade_of_base", flag(key.features.is_shade_of_base)),
+            ("has_rim", flag(key.features.has_rim)),
+            ("is_outline_lit", flag(key.features.is_outline_lit)),
             ("is_masked", flag(key.layer == Layer::Mask)),
             ("is_blended", flag(is_blended)),
             ("is_outline", flag(key.pass == Pass::Outline)),

@@ -9,7 +9,7 @@ use super::pipeline::{Key, Pass, Pipelines, Sides};
 use super::target::Target;
 use super::textures::{ColorSpace, Textures};
 use super::{Background, Camera, Lighting, Msaa, Outlines};
-use crate::avatar::{AvatarModel, Material, MaterialState, PosedAvatar, Sampler};
+use crate::avatar::{AvatarModel, Material, MaterialColor, MaterialState, PosedAvatar, Sampler};
 
 /// How an avatar is uploaded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -255,6 +255,11 @@ impl Materials {
     }
 }
 
+fn is_rim_animated(model: &AvatarModel, material: usize) -> bool {
+    let mut binds = model.expressions.iter().flat_map(|e| &e.binds.materials);
+    binds.any(|b| b.material == material && b.color == MaterialColor::Rim)
+}
+
 fn make_items(gpu: &Gpu, model: &AvatarModel, geometry: &Geometry, pipelines: &mut Pipelines) -> Vec<Item> {
     let mut items = Vec::new();
     for (number, part) in geometry.parts.iter().enumerate() {
@@ -264,7 +269,7 @@ fn make_items(gpu: &Gpu, model: &AvatarModel, geometry: &Geometry, pipelines: &m
         }
         let key = Key {
             shading: Shading::of(material),
-            features: Features::of(material),
+            features: Features::of(material, is_rim_animated(model, part.material)),
             layer: Layer::of(material.alpha),
             sides: if material.double_sided { Sides::Both } else { Sides::Front },
             is_mirrored: part.is_mirrored,

@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::audio::{AudioSource, FaultyAudio};
 use crate::capture::{FaultyFrames, FrameSource};
 use crate::sync::StepClock;
-use crate::types::{ErrorKind, Faults, SourceError, Timestamp, VideoFrame};
+use crate::types::{AudioHints, ErrorKind, Faults, SourceError, Timestamp, VideoFrame};
 
 /// Something that a picture source gives.
 pub(super) enum VideoItem {
@@ -144,6 +144,14 @@ impl SoundFeed {
         match self {
             Self::File { source, .. } => source.sample_rate_hz(),
             Self::Stepped { source, .. } => source.sample_rate_hz(),
+        }
+    }
+
+    /// What the source says about itself.
+    pub(super) fn hints(&self) -> AudioHints {
+        match self {
+            Self::File { source, .. } => source.hints(),
+            Self::Stepped { source, .. } => source.hints(),
         }
     }
 

@@ -191,13 +191,11 @@ impl Reports {
             Inputs::Media { video, audio } => {
                 let video = video.map(|(feed, model)| Eyes { feed, model, is_lost: false });
                 let audio = match audio {
-                    Some((feed, model)) => Some(Ears {
-                        path: SoundPath::new(feed.sample_rate_hz(), settings.audio.gain_db)?,
-                        feed,
-                        model,
-                        samples: vec![0.0; SAMPLES],
-                        is_lost: false,
-                    }),
+                    Some((feed, mut model)) => {
+                        model.configure(&settings.audio);
+                        let path = SoundPath::new(feed.sample_rate_hz(), settings.audio.gain_db)?;
+                        Some(Ears { feed, model, path, samples: vec![0.0; SAMPLES], is_lost: false })
+                    }
                     None => None,
                 };
                 Source::Media { video, audio }
@@ -315,6 +313,7 @@ impl Ears {
             self.model.reset();
         }
         let samples = self.samples.get_mut(..count).unwrap_or_default();
+        self.path.set_source_hints(self.feed.hints());
         self.path.hear(self.model.as_mut(), samples, at)
     }
 }

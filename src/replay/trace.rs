@@ -32,6 +32,8 @@ pub(super) struct MouthTrace {
     open: f32,
     width: f32,
     closed: f32,
+    /// Seconds by which the sound (negative: the picture) is held back to align both.
+    offset: f32,
     aa: f32,
     ih: f32,
     ou: f32,
@@ -76,6 +78,7 @@ impl<'a> TraceLine<'a> {
                 open: tidy(mouth.open),
                 width: tidy(mouth.width),
                 closed: tidy(mouth.closed),
+                offset: tidy(face.alignment.applied_secs),
                 aa: vowel(Vowel::Aa),
                 ih: vowel(Vowel::Ih),
                 ou: vowel(Vowel::Ou),

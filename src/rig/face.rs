@@ -14,6 +14,10 @@ use crate::types::{AvatarPose, Param, Vowel};
 pub(super) struct Face {
     /// The model's expressions, then `Fallbacks::extra`.
     weights: Vec<f32>,
+    /// The part of each weight that comes from expressions, not from the mouth, lids or gaze.
+    acted: Vec<f32>,
+    /// Factor on the acted part where it moves the lips, 0..1: what lip-sync leaves of it.
+    lips_left: f32,
     /// Both eyes are closed by the same shape.
     blink_is_shared: bool,
 }
@@ -40,6 +44,8 @@ impl Face {
         let [left, right] = [Preset::BlinkLeft, Preset::BlinkRight].map(|p| &fallbacks.presets[p as usize]);
         Self {
             weights: vec![0.0; model.expressions.len() + fallbacks.extra.len()],
+            acted: vec![0.0; model.expressions.len() + fallbacks.extra.len()],
+            lips_left: 1.0,
             blink_is_shared: left == right && matches!(left, Fallback::Shapes(_)),
         }
     }
@@ -47,6 +53,14 @@ impl Face {
     /// Final weights.
     pub(super) fn weights(&self) -> &[f32] {
         &self.weights
+    }
+
+    /// Final weights, and the weights with which the same expressions move the lips: less, while lip-sync has them.
+    pub(super) fn weights_of_lips(&self) -> impl Iterator<Item = (f32, f32)> {
+        self.weights
+            .iter()
+            .zip(&self.acted)
+            .map(|(weight, acted)| (*weight, weight * (1.0 - acted * (1.0 - self.lips_left))))
     }
 
     /// Adds to an expression after the overrides.
@@ -72,6 +86,23 @@ impl Face {
         }
     }
 
+    /// The expressions: those chosen one by one, and the emotions.
+    fn act(&mut self, fallbacks: &Fallbacks, pose: &AvatarPose) {
+        for (slot, weight) in self.weights.iter_mut().zip(&pose.slots) {
+            *slot = if weight.is_finite() { *weight } else { 0.0 };
+        }
+        for (preset, param) in [
+            (Preset::Happy, Param::Happy),
+            (Preset::Angry, Param::Angry),
+            (Preset::Sad, Param::Sad),
+            (Preset::Relaxed, Param::Relaxed),
+            (Preset::Surprised, Param::Surprised),
+        ] {
+            // No emotion is played by the jaw bone.
+            self.preset(fallbacks, preset, pose.params.get(param), &mut 0.0);
+        }
+    }
+
     /// Sets all weights for this frame.
     pub(super) fn resolve(
         &mut self,
@@ -81,9 +112,8 @@ impl Face {
         look: &LookWeights,
     ) -> BoneMasks {
         self.weights.fill(0.0);
-        for (slot, weight) in self.weights.iter_mut().zip(&pose.slots) {
-            *slot = if weight.is_finite() { *weight } else { 0.0 };
-        }
+        self.act(fallbacks, pose);
+        self.acted.copy_from_slice(&self.weights);
         let get = |param| pose.params.get(param);
         let mut jaw_open = 0.0;
         let closed = get(Param::MouthClosed);
@@ -109,19 +139,15 @@ impl Face {
             self.mix(up, brow.max(0.0));
             self.mix(down, (-brow).max(0.0));
         }
-        for (preset, param) in [
-            (Preset::Happy, Param::Happy),
-            (Preset::Angry, Param::Angry),
-            (Preset::Sad, Param::Sad),
-            (Preset::Relaxed, Param::Relaxed),
-            (Preset::Surprised, Param::Surprised),
-        ] {
-            self.preset(fallbacks, preset, get(param), &mut jaw_open);
-        }
         for (preset, weight) in look.by_preset() {
             self.preset(fallbacks, preset, weight, &mut jaw_open);
         }
+        for (acted, weight) in self.acted.iter_mut().zip(&self.weights) {
+            *acted = if *weight > 0.0 { (*acted / weight).clamp(0.0, 1.0) } else { 0.0 };
+        }
         let multipliers = apply_overrides(model.expressions.iter().chain(&fallbacks.extra), &mut self.weights);
+        // An expression that the artist lets override the mouth keeps it: lip-sync is masked, so the lips stay its own.
+        self.lips_left = 1.0 - get(Param::LipSync).clamp(0.0, 1.0) * multipliers.mouth;
         BoneMasks { jaw_open: jaw_open.clamp(0.0, 1.0) * multipliers.mouth, look_at: multipliers.look_at }
     }
 }
@@ -162,11 +188,18 @@ pub(super) fn apply_overrides<'a>(
     multipliers
 }
 
-/// Adds one expression to the posed avatar.
-pub(super) fn play(expression: &Expression, weight: f32, base: &[MaterialState], posed: &mut PosedAvatar) {
+/// Adds one expression to the posed avatar; where it moves the lips (`lip_shares`, by morph), with its second weight.
+pub(super) fn play(
+    expression: &Expression,
+    (weight, weight_of_lips): (f32, f32),
+    lip_shares: &[f32],
+    base: &[MaterialState],
+    posed: &mut PosedAvatar,
+) {
     for bind in &expression.binds.morphs {
         if let Some(slot) = posed.morph_weights.get_mut(bind.morph) {
-            *slot += bind.weight * weight;
+            let share = lip_shares.get(bind.morph).copied().unwrap_or(0.0);
+            *slot += bind.weight * (weight + (weight_of_lips - weight) * share);
         }
     }
     for bind in &expression.binds.materials {

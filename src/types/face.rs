@@ -226,6 +226,15 @@ pub struct Trust {
     pub voice: f32,
 }
 
+/// How sound and picture lie in time. Positive: the picture is later, so the sound waits for it.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Alignment {
+    /// How much later than the sound the picture would be shown, seconds; `None` while that is not known.
+    pub measured_secs: Option<f32>,
+    /// How long the sound (negative: the picture) is held back, seconds, within ±0.06.
+    pub applied_secs: f32,
+}
+
 /// What the person does now, as the mixer believes it. Sides are the avatar's: the mirror has been applied.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct FaceState {
@@ -247,6 +256,8 @@ pub struct FaceState {
     pub smile: f32,
     /// True while somebody speaks (gate with hysteresis).
     pub is_speaking: bool,
+    /// How sound and picture lie in time.
+    pub alignment: Alignment,
     /// How much each source is believed.
     pub trust: Trust,
     /// The video source's state.

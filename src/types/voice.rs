@@ -135,7 +135,7 @@ impl AudioState {
 pub struct AudioHints {
     /// Samples hit full scale.
     pub clipping: bool,
-    /// The channel in use is not the one with the voice.
+    /// The voice is on another channel than the one in use, or was until a moment ago: omote has changed over to it.
     pub wrong_channel: bool,
     /// Speech is far below a usable level.
     pub too_quiet: bool,
@@ -144,6 +144,16 @@ pub struct AudioHints {
 }
 
 impl AudioHints {
+    /// The hints of both.
+    pub fn or(self, other: Self) -> Self {
+        Self {
+            clipping: self.clipping || other.clipping,
+            wrong_channel: self.wrong_channel || other.wrong_channel,
+            too_quiet: self.too_quiet || other.too_quiet,
+            noisy: self.noisy || other.noisy,
+        }
+    }
+
     /// The trace names of the hints that are set.
     pub fn names(self) -> impl Iterator<Item = &'static str> {
         [

@@ -3,7 +3,8 @@
 use egui::{Button, RichText, Slider, Ui, vec2};
 
 use super::{ControlState, theme};
-use crate::settings::{LipsyncMode, MixStyle, VideoMouthStyle};
+use crate::settings::{LipsyncMode, LipsyncSettings, MixStyle, VideoMouthStyle};
+use crate::types::Alignment;
 
 pub(super) fn lipsync_ui(ui: &mut Ui, state: &mut ControlState<'_>) {
     theme::group_ui(ui, "Lip-sync", |ui| {
@@ -24,14 +25,15 @@ pub(super) fn lipsync_ui(ui: &mut Ui, state: &mut ControlState<'_>) {
             }
         });
         share_ui(ui, state);
+        let alignment = state.telemetry.stage.alignment;
+        let gate_db = &mut state.settings.audio.gate_db;
         let lipsync = &mut state.settings.lipsync;
         ui.collapsing("Lip-sync details", |ui| {
             ui.add(Slider::new(&mut lipsync.sensitivity, 0.2..=3.0).text("Sensitivity"));
+            ui.add(Slider::new(gate_db, -90.0..=-10.0).text("Noise gate, dB"))
+                .on_hover_text("Sound below this is silence");
             ui.add(Slider::new(&mut lipsync.smoothing, 0.0..=1.0).text("Smoothing"));
-            let mut offset_ms = lipsync.offset_secs * 1000.0;
-            if ui.add(Slider::new(&mut offset_ms, -250.0..=250.0).text("Sound later, ms").fixed_decimals(0)).changed() {
-                lipsync.offset_secs = offset_ms / 1000.0;
-            }
+            offset_ui(ui, lipsync, alignment);
             ui.horizontal(|ui| {
                 ui.label("Video style");
                 ui.selectable_value(&mut lipsync.video_style, VideoMouthStyle::Smooth, "Smooth");
@@ -45,6 +47,23 @@ pub(super) fn lipsync_ui(ui: &mut Ui, state: &mut ControlState<'_>) {
             ui.checkbox(&mut lipsync.camera_veto, "A mouth seen closed stays closed");
         });
     });
+}
+
+/// Sound and picture in time: measured and corrected, or set by hand.
+fn offset_ui(ui: &mut Ui, lipsync: &mut LipsyncSettings, alignment: Alignment) {
+    let mut offset_ms = lipsync.offset_secs * 1000.0;
+    let slider = Slider::new(&mut offset_ms, -250.0..=250.0).text("Sound later, ms").fixed_decimals(0);
+    if ui.add(slider).on_hover_text("0 leaves it to the measurement; the earlier one waits, by at most 60 ms").changed()
+    {
+        lipsync.offset_secs = offset_ms / 1000.0;
+    }
+    ui.checkbox(&mut lipsync.auto_offset, "Align sound and picture as measured");
+    let measured = match alignment.measured_secs {
+        Some(secs) => format!("picture {:+.0} ms behind the sound", secs * 1e3),
+        None => "picture and sound not compared yet: talk for ten seconds".into(),
+    };
+    let text = format!("{measured} · {:+.0} ms applied", alignment.applied_secs * 1e3);
+    ui.label(RichText::new(text).color(theme::DIM).size(12.0));
 }
 
 /// Where the mouth comes from right now.

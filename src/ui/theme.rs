@@ -16,13 +16,16 @@ pub(super) const GOOD: Color32 = Color32::from_rgb(108, 190, 120);
 pub(super) const WARN: Color32 = Color32::from_rgb(232, 178, 72);
 /// Lost.
 pub(super) const BAD: Color32 = Color32::from_rgb(232, 96, 84);
+/// What lies behind everything. The window is cleared with it: no panel has to be filled.
+pub const PANEL_COLOR: Color32 = Color32::from_rgb(28, 28, 33);
 /// Side remarks.
 pub(super) const DIM: Color32 = Color32::from_rgb(150, 150, 160);
 
 /// Gives a window omote's look.
 pub fn apply_theme(ctx: &Context) {
     let mut visuals = Visuals::dark();
-    visuals.panel_fill = Color32::from_rgb(28, 28, 33);
+    visuals.panel_fill = Color32::TRANSPARENT;
+    visuals.window_fill = PANEL_COLOR;
     visuals.extreme_bg_color = Color32::from_rgb(18, 18, 22);
     visuals.faint_bg_color = Color32::from_rgb(36, 36, 42);
     visuals.selection.bg_fill = ACCENT;

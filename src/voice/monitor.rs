@@ -1,4 +1,5 @@
-//! What the sound says about the microphone: speech gate, exact zeros, clipping, level, background.
+//! What the sound says about the microphone: speech gate, exact zeros, level, background. (Clipping is seen before the
+//! resampler, by `audio`.)
 
 use super::{HOP, SAMPLE_RATE_HZ};
 use crate::signal::smoothing_share;
@@ -19,13 +20,6 @@ const MUTED_IN_SPEECH_SAMPLES: u32 = SAMPLE_RATE_HZ / 10;
 /// Between utterances a noise suppressor may give zeros as well: they are a switch only when they last.
 const MUTED_IN_SILENCE_SAMPLES: u32 = SAMPLE_RATE_HZ;
 
-/// A converter's limit, after a little ripple from resampling.
-const FULL_SCALE: f32 = 0.985;
-/// Clipped samples in about a second from which the user should know, and at which the hint goes.
-const CLIPPING_ON: f32 = 24.0;
-const CLIPPING_OFF: f32 = 4.0;
-/// However long it clipped, the hint goes after about 3 s without.
-const CLIPPING_LIMIT: f32 = 96.0;
 /// Speech levels below which a microphone is too quiet, and from which it is not, dBFS.
 const TOO_QUIET_ON_DB: f32 = -48.0;
 const TOO_QUIET_OFF_DB: f32 = -44.0;
@@ -61,7 +55,6 @@ impl SpeechGate {
 pub(super) struct Monitor {
     zero_samples: u32,
     zeros_began_in_speech: bool,
-    clipped: f32,
     speech_db: Option<f32>,
     background_db: Option<f32>,
     hints: AudioHints,
@@ -78,9 +71,6 @@ impl Monitor {
             }
             self.zero_samples = self.zero_samples.saturating_add(1);
         }
-        if sample.abs() >= FULL_SCALE {
-            self.clipped = (self.clipped + 1.0).min(CLIPPING_LIMIT);
-        }
     }
 
     /// True while the device delivers nothing.
@@ -89,9 +79,13 @@ impl Monitor {
         self.zero_samples >= limit
     }
 
+    /// Loudness of what is heard between the words, dBFS; `None` before the first pause.
+    pub(super) fn background_db(&self) -> Option<f32> {
+        self.background_db
+    }
+
     /// Closes a hop of this loudness; `gate` says whether it was speech.
     pub(super) fn hop(&mut self, level_db: f32, gate: SpeechGate) -> (AudioState, AudioHints) {
-        self.clipped *= 1.0 - smoothing_share(1.0, HOP_SECS);
         let average = |value: &mut Option<f32>, time_secs: f32| match value {
             Some(value) => *value += (level_db - *value) * smoothing_share(time_secs, HOP_SECS),
             None => *value = Some(level_db),
@@ -104,7 +98,6 @@ impl Monitor {
             }
         }
         let hints = &mut self.hints;
-        hints.clipping = hysteresis(hints.clipping, self.clipped, CLIPPING_ON, CLIPPING_OFF);
         hints.noisy = self.background_db.is_some_and(|db| hysteresis(hints.noisy, db, NOISY_ON_DB, NOISY_OFF_DB));
         hints.too_quiet =
             self.speech_db.is_some_and(|db| hysteresis(hints.too_quiet, -db, -TOO_QUIET_ON_DB, -TOO_QUIET_OFF_DB));
@@ -166,8 +159,6 @@ mod tests {
             last
         };
         assert_eq!(run(0.1, -20.0, speech), AudioHints::default());
-        assert!(run(1.0, -3.0, speech).clipping);
-        assert!(!run(0.1, -20.0, speech).clipping);
         assert!(run(0.001, -55.0, speech).too_quiet);
         assert!(!run(0.1, -25.0, speech).too_quiet);
         assert!(run(0.1, -30.0, silence).noisy);

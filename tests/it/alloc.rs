@@ -8,7 +8,11 @@ use std::cell::Cell;
 use std::time::Duration;
 
 use omote::audio::AudioCallback;
+use omote::engine::SoundPath;
+use omote::settings::AudioSettings;
 use omote::sync::SessionClock;
+use omote::types::{AudioReport, Timestamp};
+use omote::voice::VisemeModel;
 
 struct Counting;
 
@@ -72,5 +76,37 @@ fn the_audio_callback_neither_allocates_nor_frees() {
         }
         state.on_error(cpal::ErrorKind::BackendError);
         assert_eq!(calls() - before, 0, "{channels} channels");
+    }
+}
+
+/// A classifier that is not there.
+struct Deaf;
+
+impl VisemeModel for Deaf {
+    fn classify(&mut self, samples: &[f32], captured_at: Timestamp, reports: &mut Vec<AudioReport>) {
+        if !samples.is_empty() {
+            reports.push(AudioReport { captured_at, ..AudioReport::default() });
+        }
+    }
+
+    fn configure(&mut self, _settings: &AudioSettings) {}
+
+    fn reset(&mut self) {}
+}
+
+#[test]
+fn the_front_end_allocates_nothing_once_it_runs() {
+    for rate_hz in [8_000, 44_100, 192_000] {
+        let mut path = SoundPath::new(rate_hz, 6.0).expect("rate");
+        let mut block: Vec<f32> = (0..rate_hz as usize / 100).map(|i| (i as f32 * 0.3).sin()).collect();
+        let mut hear = |count: u32| {
+            for i in 0..count {
+                path.hear(&mut Deaf, &mut block, Timestamp::from_secs_f64(f64::from(i) / 100.0));
+            }
+        };
+        hear(50);
+        let before = calls();
+        hear(500);
+        assert_eq!(calls() - before, 0, "{rate_hz} Hz");
     }
 }

@@ -24,12 +24,12 @@ fn child_dir() -> Option<PathBuf> {
 }
 
 /// Says that a check cannot run here; fails where it must.
-fn skip(why: &str) {
+pub(super) fn skip(why: &str) {
     assert!(std::env::var_os("CI").is_none(), "{why}");
     println!("SKIPPED: {why}");
 }
 
-fn is_installed(program: &str) -> bool {
+pub(super) fn is_installed(program: &str) -> bool {
     Command::new(program).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok()
 }
 
@@ -109,13 +109,9 @@ fn clip(format: &str) -> Vec<u8> {
     frame.repeat(2)
 }
 
-/// Compiles the fake camera and runs camera tests against it.
-fn with_fake_camera(format: &str, filter: &str, count: usize) {
-    if !is_installed("cc") {
-        return skip("no C compiler for the fake camera");
-    }
-    let dir = tempfile::tempdir().expect("folder");
-    let library = dir.path().join("libfakecam.so");
+/// Compiles the fake camera into `dir`.
+pub(super) fn fake_camera(dir: &Path) -> PathBuf {
+    let library = dir.join("libfakecam.so");
     let code = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/tools/fakecam.c");
     let mut compiler = Command::new("cc");
     compiler
@@ -124,6 +120,16 @@ fn with_fake_camera(format: &str, filter: &str, count: usize) {
         .arg(code)
         .arg("-ldl");
     assert!(compiler.status().expect("cc").success(), "the fake camera does not compile");
+    library
+}
+
+/// Runs camera tests against the fake camera.
+fn with_fake_camera(format: &str, filter: &str, count: usize) {
+    if !is_installed("cc") {
+        return skip("no C compiler for the fake camera");
+    }
+    let dir = tempfile::tempdir().expect("folder");
+    let library = fake_camera(dir.path());
     let source = dir.path().join("clip");
     std::fs::write(&source, clip(format)).expect("clip");
     run_child(

@@ -11,7 +11,7 @@ use omote::engine::{
 };
 use omote::face::{FaceError, FaceModel};
 use omote::render::{Gpu, GpuOptions, RenderError};
-use omote::settings::Settings;
+use omote::settings::{AudioSettings, Settings};
 use omote::sync::SessionClock;
 use omote::types::{
     ARKIT_COUNT, AudioReport, AudioState, ErrorKind, FaceObservation, FaceReport, SourceError, Timestamp, VideoFrame,
@@ -57,6 +57,8 @@ impl FrameSource for TestCamera {
 struct TestFace;
 
 impl FaceModel for TestFace {
+    fn configure(&mut self, _: &omote::settings::VideoSettings) {}
+
     fn observe(&mut self, frame: &VideoFrame) -> Result<FaceReport, FaceError> {
         let observation = FaceObservation {
             confidence: 1.0,
@@ -117,6 +119,8 @@ impl VisemeModel for TestVoice {
             reports.push(AudioReport { captured_at, state: AudioState::Live, frame, ..AudioReport::default() });
         }
     }
+
+    fn configure(&mut self, _settings: &AudioSettings) {}
 
     fn reset(&mut self) {}
 }

@@ -33,13 +33,20 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "rig", "render", "engine",
         ],
     ),
+    (
+        "eval",
+        &[
+            "types", "sync", "signal", "settings", "capture", "audio", "face", "voice", "avatar", "mix", "motion",
+            "rig", "render", "engine", "replay",
+        ],
+    ),
     ("ui", &["types", "settings", "engine"]),
     ("output", &["types", "settings", "avatar", "render", "engine"]),
     (
         "app",
         &[
             "types", "sync", "signal", "settings", "capture", "audio", "face", "voice", "avatar", "mix", "motion",
-            "rig", "render", "engine", "replay", "ui", "output",
+            "rig", "render", "engine", "replay", "eval", "ui", "output",
         ],
     ),
 ];

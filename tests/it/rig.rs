@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use glam::{Quat, Vec3};
-use omote::avatar::{self, AvatarModel};
+use omote::avatar::{self, AvatarModel, OverrideKind};
 use omote::rig::{BACK, Rig, RigOptions, ViewCamera, ViewDirection, skinned_positions};
 use omote::types::{AvatarPose, Bone, HeadPose, Param};
 
@@ -204,10 +204,10 @@ fn parameters_reach_the_right_shapes() {
     let named = |list: &[(&str, f32)]| list.iter().map(|(n, w)| ((*n).to_owned(), *w)).collect::<Vec<_>>();
     assert_eq!(on(&[(Param::Aa, 0.5)]), named(&[("aa", 0.5)]));
     assert_eq!(on(&[(Param::BlinkLeft, 1.0)]), named(&[("blinkLeft", 1.0)]));
-    // happy blocks blinks, and blends the mouth.
+    // happy blocks blinks; the mouth is free to speak.
     assert_eq!(
         on(&[(Param::Happy, 0.5), (Param::BlinkLeft, 1.0), (Param::Aa, 1.0)]),
-        named(&[("aa", 0.5), ("happy", 0.5)])
+        named(&[("aa", 1.0), ("happy", 0.5)])
     );
     // A smile of the mouth alone does not.
     let smile = on(&[(Param::MouthSmile, 0.5), (Param::BlinkRight, 1.0)]);
@@ -286,4 +286,24 @@ fn hair_swings_and_comes_to_rest() {
     for (a, b) in settled.joint_matrices.iter().zip(&rest.joint_matrices) {
         assert!(a.w_axis.truncate().distance(b.w_axis.truncate()) < gravity_sag, "{}", model.meta.name);
     }
+}
+
+#[test]
+fn while_lip_sync_has_the_mouth_a_smile_stays_in_the_eyes() {
+    let weights = |lip_sync: f32, happy: f32, overrides: OverrideKind| {
+        let mut pose = AvatarPose::default();
+        pose.params.set(Param::LipSync, lip_sync);
+        pose.params.set(Param::Happy, happy);
+        let mut model = avatar::bundled().unwrap();
+        model.expressions.iter_mut().filter(|e| e.name == "happy").for_each(|e| e.mask.mouth = overrides);
+        posed(model, &pose, &PLAIN).posed().morph_weights.clone()
+    };
+    let moved = |a: &[f32], b: &[f32]| a.iter().zip(b).filter(|(a, b)| (*a - *b).abs() > 0.05).count();
+    let free = OverrideKind::None;
+    let (rest, smiling, speaking) = (weights(0.0, 0.0, free), weights(0.0, 1.0, free), weights(1.0, 1.0, free));
+    assert!(moved(&smiling, &speaking) > 0, "the smile leaves the lips");
+    assert!(moved(&speaking, &rest) > 0, "the smile stays in the eyes");
+    assert!(moved(&smiling, &rest) > moved(&speaking, &rest));
+    // Where the artist says that the expression has the mouth, speech does not take it.
+    assert_eq!(weights(1.0, 1.0, OverrideKind::Block), smiling);
 }

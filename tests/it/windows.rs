@@ -1,10 +1,15 @@
 //! The two windows on a virtual display with software graphics: they appear, the output keeps its rate whatever
-//! happens to the control window, and shows the avatar. Needs Xvfb, openbox, xdotool and ImageMagick.
+//! happens to the control window, and shows the avatar; what is set in the window is there at the next start; devices come
+//! and go. Needs Xvfb, openbox, xdotool and ImageMagick, and for devices a C compiler and PulseAudio.
 
 use std::io::Read;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
+
+use omote::capture::FrameSource;
+use omote::capture::presenter::{Filming, PresenterCamera, PresenterScript};
+use omote::sync::Pace;
 
 /// Ends a child with its test.
 struct Running(Child);
@@ -87,6 +92,136 @@ fn rate(path: &Path, secs: u64) -> f64 {
     (last.1 - first.1) / (last.0 - first.0).max(0.1)
 }
 
+/// The program on `display`, with its files in `folder`.
+fn omote(display: &str, folder: &Path) -> Command {
+    let mut app = Command::new(env!("CARGO_BIN_EXE_omote"));
+    app.args(["--set", "output.width=160", "--set", "output.height=120", "--set", "output.msaa=1"])
+        .args(["--exit-after", "120", "--settings"])
+        .arg(folder.join("settings.toml"))
+        .arg("--telemetry")
+        .arg(folder.join("telemetry.jsonl"))
+        .env("DISPLAY", display)
+        .env_remove("WAYLAND_DISPLAY")
+        .env("XDG_RUNTIME_DIR", folder)
+        .env("OMOTE_LOG", "error");
+    app
+}
+
+/// Waits for a line of telemetry in which `is_so`.
+fn await_telemetry(folder: &Path, what: &str, is_so: impl Fn(&serde_json::Value) -> bool) -> serde_json::Value {
+    let began = Instant::now();
+    let mut last = String::new();
+    while began.elapsed() < Duration::from_secs(60) {
+        let text = std::fs::read_to_string(folder.join("telemetry.jsonl")).unwrap_or_default();
+        last = text.lines().last().unwrap_or_default().to_owned();
+        if let Ok(line) = serde_json::from_str(&last)
+            && is_so(&line)
+        {
+            return line;
+        }
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    panic!("{what} does not come; the last line of telemetry is {last}");
+}
+
+/// A talking face as the fake camera takes it: the presenter in the demo's first second, in Motion JPEG.
+fn presenter_clip() -> Vec<u8> {
+    let filming = Filming { fps: 15, pace: Pace::Free, ..Filming::default() };
+    let script = PresenterScript::demo().expect("bundled script");
+    let mut camera = PresenterCamera::open(script.into(), filming).expect("presenter");
+    let mut clip = Vec::new();
+    for _ in 0..15 {
+        let frame = camera.next_frame(Duration::from_secs(10)).expect("picture");
+        let mut encoder = image::codecs::jpeg::JpegEncoder::new_with_quality(&mut clip, 90);
+        encoder.encode(&frame.rgb, frame.width, frame.height, image::ExtendedColorType::Rgb8).expect("encode");
+    }
+    clip
+}
+
+#[test]
+fn devices_are_taken_lost_and_found_and_settings_last() {
+    if !has_tools() {
+        return;
+    }
+    if !["cc", "pulseaudio", "paplay", "pactl"].iter().all(|tool| super::devices::is_installed(tool)) {
+        return super::devices::skip("no C compiler or no PulseAudio for the fake devices");
+    }
+    let folder = tempfile::tempdir().expect("folder");
+    let dir = folder.path();
+    let (_server, _manager, display) = display();
+    let library = super::devices::fake_camera(dir);
+    std::fs::write(dir.join("clip"), presenter_clip()).expect("clip");
+    let pulse = [
+        ("PULSE_SERVER", format!("unix:{}/pulse/native", dir.display())),
+        ("PULSE_RUNTIME_PATH", format!("{}/pulse", dir.display())),
+        ("XDG_RUNTIME_DIR", dir.display().to_string()),
+        ("HOME", format!("{}/home", dir.display())),
+    ];
+    let tools = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/tools");
+    let _sound = Running(Command::new(tools.join("null-sink.sh")).arg(dir).spawn().expect("null-sink.sh"));
+    let is_up = || Command::new("pactl").arg("info").envs(pulse.clone()).output().is_ok_and(|o| o.status.success());
+    let began = Instant::now();
+    while !is_up() {
+        assert!(began.elapsed() < Duration::from_secs(20), "the sound server does not start");
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    let wav = Path::new(env!("CARGO_MANIFEST_DIR")).join("assets/presenter/demo.wav");
+    let play = "while paplay --latency-msec=100 \"$0\"; do :; done";
+    let _voice = Running(Command::new("sh").args(["-c", play]).arg(wav).envs(pulse.clone()).spawn().expect("paplay"));
+
+    let app = omote(&display, dir)
+        .envs(pulse.clone())
+        .env("LD_PRELOAD", library)
+        .env("FAKECAM_SOURCE", dir.join("clip"))
+        .env("FAKECAM_CTRL", dir.join("control"))
+        .spawn();
+    let mut app = Running(app.expect("the program starts"));
+    await_telemetry(dir, "a tracked face and a voice", |t| {
+        t["video"]["state"] == "tracked" && t["audio"]["state"] == "live" && t["stage"]["mode"] == "mix"
+    });
+    await_telemetry(dir, "a mouth that opens", |t| t["stage"]["mouth_open"].as_f64() > Some(0.15));
+
+    // The switch of the lip-sync modes: first button of the column of controls.
+    let control = window(&display, "omote");
+    xdotool(&display, &["windowsize", "--sync", &control, "1060", "720"]);
+    xdotool(&display, &["mousemove", "--window", &control, "795", "60", "sleep", "0.3", "click", "1"]);
+    await_telemetry(dir, "lip-sync by sound alone", |t| t["stage"]["mode"] == "audio");
+
+    std::fs::write(dir.join("control"), "unplug").expect("control");
+    let lost = await_telemetry(dir, "the loss of the camera", |t| t["video"]["state"] == "disconnected");
+    assert!(lost["video"]["message"].as_str().is_some_and(|m| !m.is_empty()), "the loss is explained: {lost}");
+    std::fs::write(dir.join("control"), "ok").expect("control");
+    await_telemetry(dir, "the camera's return", |t| t["video"]["state"] == "tracked");
+    assert!(app.0.try_wait().expect("status").is_none(), "the program is still running");
+
+    // Long enough after the click the settings are on disk; a kill is the worst end there is.
+    drop(app);
+    std::fs::remove_file(dir.join("telemetry.jsonl")).expect("telemetry");
+    let app = omote(&display, dir).envs(pulse).spawn();
+    let _app = Running(app.expect("the program starts again"));
+    let restored = await_telemetry(dir, "the second start", |t| t["stage"]["frames"].as_f64() > Some(0.0));
+    assert_eq!(restored["stage"]["mode"], "audio", "{restored}");
+}
+
+#[test]
+fn without_a_graphics_adapter_it_ends_and_says_what_to_do() {
+    if !has_tools() {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("folder");
+    let (_server, _manager, display) = display();
+    let output = omote(&display, folder.path())
+        .env("VK_ICD_FILENAMES", "/nonexistent")
+        .env("VK_DRIVER_FILES", "/nonexistent")
+        .env("LIBGL_DRIVERS_PATH", "/nonexistent")
+        .env("EGL_PLATFORM", "surfaceless")
+        .output()
+        .expect("the program starts");
+    let message = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{message}");
+    assert!(message.contains("graphics"), "{message}");
+}
+
 #[test]
 fn the_output_keeps_its_rate_whatever_the_control_window_does() {
     if !has_tools() {
@@ -95,17 +230,8 @@ fn the_output_keeps_its_rate_whatever_the_control_window_does() {
     let folder = tempfile::tempdir().expect("folder");
     let (_server, _manager, display) = display();
     let telemetry = folder.path().join("telemetry.jsonl");
-    let app = Command::new(env!("CARGO_BIN_EXE_omote"))
-        .args(["--demo", "--fps", "30", "--background", "#0000FF", "--exit-after", "120"])
-        .args(["--set", "output.width=160", "--set", "output.height=120", "--set", "output.msaa=1"])
-        .arg("--settings")
-        .arg(folder.path().join("settings.toml"))
-        .arg("--telemetry")
-        .arg(&telemetry)
-        .env("DISPLAY", &display)
-        .env_remove("WAYLAND_DISPLAY")
-        .env("XDG_RUNTIME_DIR", folder.path())
-        .env("OMOTE_LOG", "error")
+    let app = omote(&display, folder.path())
+        .args(["--demo", "--fps", "30", "--background", "#0000FF"])
         .spawn()
         .expect("the program starts");
     let mut app = Running(app);

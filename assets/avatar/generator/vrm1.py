@@ -7,10 +7,11 @@ from .skeleton import HUMANOID, INDEX, SPRINGS
 VERSION = "1.0"
 EYE_HEIGHT = 0.185  # above the head bone
 REQUIRED_EXTENSIONS = ["VRMC_vrm", "VRMC_materials_mtoon", "VRMC_springBone", "KHR_materials_unlit"]
+# None overrides the mouth: she can speak with every face.
 OVERRIDES = {
-    "happy": dict(overrideBlink="block", overrideMouth="blend"),
+    "happy": dict(overrideBlink="block"),
     "relaxed": dict(overrideBlink="blend"),
-    "surprised": dict(overrideBlink="blend", overrideMouth="blend"),
+    "surprised": dict(overrideBlink="blend"),
     "laugh": dict(overrideBlink="block"),
 }
 # Spring chain prefix -> stiffness, drag, gravity.

@@ -307,6 +307,13 @@ impl PresenterScript {
         self.faults.add(fault);
     }
 
+    /// The same without faults.
+    #[must_use]
+    pub fn without_faults(mut self) -> Self {
+        self.faults = Faults::default();
+        self
+    }
+
     /// What was left alone while reading, for the user.
     pub fn warnings(&self) -> &[String] {
         &self.warnings

@@ -1,0 +1,154 @@
+//! `omote eval`: accuracy over folders of labelled files.
+
+use std::fmt::Write as _;
+use std::io::Write;
+use std::path::Path;
+
+use anyhow::{Context, anyhow, bail};
+
+use super::cli::{EvalArgs, EvalCommand, EvalLipsyncArgs, EvalVentriloquistArgs, apply_sets};
+use super::replay_command::create;
+use super::say::say;
+use crate::eval::{Figures, LipsyncEval, LipsyncOptions, eval_lipsync, ventriloquist};
+
+/// Measures and prints.
+pub(super) fn eval(args: &EvalArgs) -> anyhow::Result<()> {
+    match &args.what {
+        EvalCommand::Lipsync(args) => lipsync(args),
+        EvalCommand::Ventriloquist(args) => ventriloquist(args),
+    }
+}
+
+fn lipsync(args: &EvalLipsyncArgs) -> anyhow::Result<()> {
+    let mut options = LipsyncOptions { calibrate: args.calibrate, ..LipsyncOptions::default() };
+    if let Some(latency) = args.latency {
+        options.settings.audio.latency = latency;
+    }
+    apply_sets(&mut options.settings, &args.set).map_err(|error| anyhow!(error))?;
+    let eval = eval_lipsync(&args.dir, &options, &mut |group| {
+        say(&format!("{}: {} recordings", group.name, group.recordings.len()));
+    })?;
+    let is_json_only = args.json.as_deref() == Some(Path::new("-"));
+    if let Some(path) = &args.json {
+        let out: Box<dyn Write> =
+            if is_json_only { Box::new(std::io::stdout().lock()) } else { Box::new(create(path)?) };
+        write_json(out, &eval).with_context(|| format!("the figures cannot be written: {}", path.display()))?;
+    }
+    if !is_json_only {
+        std::io::stdout().lock().write_all(table(&eval).as_bytes()).context("standard output cannot be written")?;
+    }
+    Ok(())
+}
+
+fn write_json(mut out: impl Write, eval: &LipsyncEval) -> std::io::Result<()> {
+    serde_json::to_writer_pretty(&mut out, eval)?;
+    writeln!(out)?;
+    out.flush()
+}
+
+/// A column: its head and its value.
+type Column = (&'static str, fn(&Figures) -> String);
+
+const ACCURACY: &[Column] = &[
+    ("frames", |f| f.frames.to_string()),
+    ("15", |f| share(f.viseme15)),
+    ("six", |f| share(f.six)),
+    ("vowel", |f| share(f.vowel)),
+    ("six*", |f| share(f.six_pooled)),
+    ("vowel*", |f| share(f.vowel_pooled)),
+    ("sil prec", |f| share(f.silence_precision)),
+    ("sil rec", |f| share(f.silence_recall)),
+    ("pbm", |f| share(f.pp_recall)),
+    ("lips heard", |f| share(f.lips_heard)),
+    ("lips shown", |f| share(f.lips_shown)),
+];
+
+const TIMING: &[Column] = &[
+    ("onset", |f| millis(f.onset_ms)),
+    ("mouth", |f| millis(f.mouth_onset_ms)),
+    ("missed", |f| format!("{}/{}", f.onsets_missed, f.onsets)),
+    ("offset", |f| millis(f.offset_ms)),
+    ("mouth", |f| millis(f.mouth_offset_ms)),
+    ("missed", |f| format!("{}/{}", f.offsets_missed, f.offsets)),
+    ("chg/s", |f| rate(f.changes_heard)),
+    ("shown", |f| rate(f.changes_shown)),
+    ("false open", |f| share(f.false_open)),
+    ("heard", |f| share(f.false_open_raw)),
+];
+
+const NOTES: &str = "
+shares 0..1, delays in ms; six: A I U E O closed, a consonant is a wrong answer; * only the six can be answered
+onset, offset: from the sound to its being heard, look-ahead included; mouth: to the moving or resting mouth
+false open: displayed frames with an open mouth where nobody speaks, and hops so heard
+";
+
+/// What people read.
+fn table(eval: &LipsyncEval) -> String {
+    let rows: Vec<_> = eval.groups.iter().chain((eval.groups.len() > 1).then_some(&eval.total)).collect();
+    let name_len = rows.iter().map(|r| r.name.chars().count()).max().unwrap_or_default().max(8) + 13;
+    let mut text = String::new();
+    for columns in [ACCURACY, TIMING] {
+        let _ = write!(text, "{:name_len$}", "");
+        let width = |head: &str| head.len().max(6) + 2;
+        for (head, _) in columns {
+            let _ = write!(text, "{head:>width$}", width = width(head));
+        }
+        text.push('\n');
+        for row in &rows {
+            let figures = [(row.name.clone(), Some(&row.figures))];
+            let calibrated = (format!("{} calibrated", row.name), row.calibrated.as_ref());
+            for (name, figures) in figures.into_iter().chain([calibrated]) {
+                let Some(figures) = figures else { continue };
+                let _ = write!(text, "{name:name_len$}");
+                for (head, value) in columns {
+                    let _ = write!(text, "{:>width$}", value(figures), width = width(head));
+                }
+                text.push('\n');
+            }
+        }
+        text.push('\n');
+    }
+    text.truncate(text.trim_end().len());
+    text.push('\n');
+    text.push_str(NOTES);
+    text
+}
+
+fn share(value: Option<f64>) -> String {
+    value.map_or("–".into(), |v| format!("{v:.3}"))
+}
+
+fn millis(value: Option<f64>) -> String {
+    value.map_or("–".into(), |v| format!("{v:.0}"))
+}
+
+fn rate(value: Option<f64>) -> String {
+    value.map_or("–".into(), |v| format!("{v:.1}"))
+}
+
+fn ventriloquist(args: &EvalVentriloquistArgs) -> anyhow::Result<()> {
+    let mut options = ventriloquist::VentriloquistOptions::default();
+    apply_sets(&mut options.settings, &args.set).map_err(|error| anyhow!(error))?;
+    let progress = &mut |clip: &str| say(clip);
+    let figures = match &args.dir {
+        Some(dir) => ventriloquist::ventriloquist(dir, &options, progress)?,
+        None => ventriloquist::bundled_ventriloquist(ventriloquist::BUNDLED, &options, progress)?,
+    };
+    let is_on_stdout = args.json.as_deref() == Some(Path::new("-"));
+    if let Some(path) = &args.json {
+        let json = serde_json::to_string_pretty(&figures)?;
+        if is_on_stdout {
+            std::io::stdout().lock().write_all(json.as_bytes())?;
+        } else {
+            std::fs::write(path, json).with_context(|| format!("the file cannot be written: {}", path.display()))?;
+        }
+    }
+    if !is_on_stdout {
+        std::io::stdout().lock().write_all(ventriloquist::table(&figures).as_bytes())?;
+    }
+    let broken = figures.broken().count();
+    if broken > 0 {
+        bail!("{broken} of {} limits of the mix are broken", figures.gates.len());
+    }
+    Ok(())
+}
