@@ -158,9 +158,17 @@ def main():
         report["rows"][row] = {"measures": columns, "gate": gate, "goal": goal, "measured": measured}
         print(row, measured, flush=True)
     for name, (kind, path) in folders.items():
-        if kind == "recorded" and (result := evaluate.evaluate(model, path, None, "visemes_now", 0)) is not None:
+        has_labels = any(path.glob("*.tsv"))
+        if kind == "recorded" and has_labels and (result := evaluate.evaluate(model, path, None, "visemes_now", 0)):
             kept = ("six_class", "vowel", "viseme15", "onset_ms", "offset_ms", "missed")
             report["hasty head"][name] = {column: result[column] for column in kept}
+        for wav in sorted(path.glob("*.wav")) if kind == "recorded" else []:
+            if not wav.with_suffix(".tsv").exists():
+                answers = model(evaluate.soundfile.read(wav, dtype="float32")[0])
+                is_open = answers["visemes"][:, evaluate.CLOSED_INDEX].sum(1) < 0.5
+                report["unlabelled"][wav.name] = {
+                    "open": round(float(is_open.mean()), 3), "largest laughter": round(float(answers["laughter"].max()), 3)
+                }
     for engine in ENGINES if arguments.heldout else []:
         with tempfile.TemporaryDirectory() as folder:
             for path in arguments.heldout.glob(f"{engine}_*"):

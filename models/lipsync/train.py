@@ -1,9 +1,9 @@
 """Trains the network: python train.py OUT.onnx FEATURES.npz...
 
 Noise, level, microphone and a little of the vocal tract are drawn afresh for every sequence, in the log-mel domain, where
-that costs next to nothing. The rate stays high for the first stage and falls to nothing in the second; what is kept is the
-running mean of the weights. Seeded; two runs on one machine with one thread give the same weights. A stage's state is
-kept beside OUT and used again if it is there; the first stage leaves one every SAVE_EVERY steps.
+that costs next to nothing. The rate stays high for the first stage and falls to nothing in the second; the short third one
+teaches speech that begins in mid word. What is kept is the running mean of the weights. Seeded; two runs on one machine with one thread give the same weights. A stage's state is
+kept beside OUT and used again if it is there; one more is left every SAVE_EVERY steps.
 """
 
 import argparse
@@ -51,9 +51,11 @@ class Stage:
     steps: int
     rate: float
     final_rate: float
+    # Share of the sequences in which the microphone falls silent for a while: speech then begins in mid word.
+    holes: float = 0.0
 
 
-STAGES = [Stage(1250, 3e-3, 3e-3), Stage(2000, 3e-3, 0.0)]
+STAGES = [Stage(1250, 3e-3, 3e-3), Stage(2000, 3e-3, 0.0), Stage(350, 6e-4, 0.0, 0.35)]
 
 
 class Data:
@@ -104,7 +106,7 @@ def shifted(rng, frames):
     return frames
 
 
-def batch_of(rng, data):
+def batch_of(rng, data, holes):
     noise_only = int(round(BATCH * NOISE_ONLY_SHARE))
     at, clips = data.cut(rng, data.voices, data.chances[0], BATCH - noise_only)
     hiss_at, hiss_clips = data.cut(rng, data.noises, data.chances[1], BATCH)
@@ -129,10 +131,19 @@ def batch_of(rng, data):
         band, width = rng.integers(BANDS - 6), rng.integers(2, 6)
         frames[row, :, band : band + width] = data.mean[band : band + width]
 
+    gaps = []
+    for row in np.flatnonzero(rng.random(BATCH) < holes) if holes else ():
+        length = rng.integers(8, 60)
+        begin = rng.integers(LENGTH - length)
+        gaps.append((row, begin, begin + length))
+        frames[row, begin : begin + length] = np.log(POWER_FLOOR) + 0.05 * rng.random()
+
     labels = {}
     for name, column, nothing in (("visemes", data.y, 0), ("voiced", data.v, 0), ("laughter", data.laughter, 0)):
         now = np.full((BATCH, LENGTH), nothing, np.int64)
         now[: len(at)] = np.where(at >= 0, column[at], -1)
+        for row, begin, end in gaps:
+            now[row, begin:end] = 0
         late = np.full_like(now, -1)
         late[:, LABEL_DELAY:] = now[:, :-LABEL_DELAY]
         labels[name] = torch.from_numpy(late)
@@ -171,13 +182,13 @@ def check_stream(network, path, frames):
     print(f"stream and batch differ by at most {worst:.1e}")
 
 
-def batches(rng, data, count):
+def batches(rng, data, count, holes):
     """The next batches, made in the background; one maker, so their order is the seed's alone."""
     ready = queue.Queue(maxsize=4)
 
     def make():
         for _ in range(count):
-            ready.put(batch_of(rng, data))
+            ready.put(batch_of(rng, data, holes))
 
     threading.Thread(target=make, daemon=True).start()
     for _ in range(count):
@@ -192,7 +203,7 @@ def run(network, mean_network, optimiser, data, stage, number, weights, out):
     rng = np.random.default_rng([SEED, number])
     targets = torch.from_numpy(soft_targets())
     began, loss_sum = time.monotonic(), 0.0
-    for step, (frames, labels) in enumerate(batches(rng, data, stage.steps)):
+    for step, (frames, labels) in enumerate(batches(rng, data, stage.steps, stage.holes)):
         rate = stage.rate + (stage.final_rate - stage.rate) * step / stage.steps
         if number == 1:
             rate *= min(1.0, (step + 1) / WARM_UP_STEPS)
