@@ -70,9 +70,12 @@ fn run_windows(args: &AppArgs, began: Instant) -> anyhow::Result<()> {
     };
     let exit_after = args.exit_after.and_then(|secs| Duration::try_from_secs_f64(secs).ok());
 
-    let event_loop = EventLoop::<eframe::UserEvent>::with_user_event()
-        .build()
-        .context("no window can be opened: omote needs a desktop session (or use `omote --demo --headless DIR`)")?;
+    let event_loop = EventLoop::<eframe::UserEvent>::with_user_event().build().map_err(|error| {
+        anyhow!(
+            "no window can be opened: omote needs a desktop session (or use `omote --demo --headless DIR`): {}",
+            reason(&error)
+        )
+    })?;
     if render::list_adapters().is_empty() {
         // Without one there is no window to say it in.
         bail!(RenderError::NoAdapter { seen: "none was found".into() });
@@ -100,6 +103,16 @@ fn run_windows(args: &AppArgs, began: Instant) -> anyhow::Result<()> {
     );
     let mut shell = shell::Shell { eframe, session, output: None, is_shown: true, start: Some((settings, sources)) };
     event_loop.run_app(&mut shell).context("the window system failed")
+}
+
+/// What winit says, without the place in its source that says it.
+fn reason(error: &winit::error::EventLoopError) -> String {
+    let text = error.to_string();
+    let is_place = |part: &str| part.rsplit_once(':').is_some_and(|(_, line)| line.parse::<u32>().is_ok());
+    match text.strip_prefix("os error at ").and_then(|rest| rest.split_once(": ")) {
+        Some((place, reason)) if is_place(place) => reason.to_owned(),
+        _ => text,
+    }
 }
 
 /// The settings file and what it holds; what is wrong with it becomes a notice.

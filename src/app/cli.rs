@@ -144,7 +144,7 @@ pub struct ReplayArgs {
     #[arg(long, value_name = "N", default_value_t = 60, value_parser = clap::value_parser!(u32).range(1..=240))]
     pub fps: u32,
     /// Pictures a second of a folder of pictures
-    #[arg(long, value_name = "N", default_value_t = 30.0)]
+    #[arg(long, value_name = "N", default_value_t = 30.0, value_parser = parse_rate)]
     pub fps_in: f64,
     /// Size of pictures and movie
     #[arg(long, value_name = "WxH", default_value = "640x480", value_parser = parse_size)]
@@ -259,7 +259,7 @@ pub struct AnalyzeArgs {
     #[arg(long, value_name = "OUT.jsonl")]
     pub out: PathBuf,
     /// Pictures a second of a folder of pictures
-    #[arg(long, value_name = "N", default_value_t = 30.0)]
+    #[arg(long, value_name = "N", default_value_t = 30.0, value_parser = parse_rate)]
     pub fps_in: f64,
     /// Something is wrong from A to B seconds, as in replay
     #[arg(long, value_name = "SOURCE=KIND@A..B")]
@@ -293,6 +293,12 @@ pub type Size = [u32; 2];
 /// Numbers separated by commas.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Numbers<const N: usize>(pub [f32; N]);
+
+/// Pictures a second.
+fn parse_rate(text: &str) -> Result<f64, String> {
+    let rate = text.parse::<f64>().ok().filter(|rate| (0.1..=1000.0).contains(rate));
+    rate.ok_or_else(|| "0.1 to 1000 pictures a second are expected".to_owned())
+}
 
 fn parse_size(text: &str) -> Result<Size, String> {
     let wrong = || format!("{text:?} is no size from 16x16 to 8192x8192, as in 640x480");
@@ -395,6 +401,8 @@ mod tests {
             "omote snapshot --out a.png --msaa 3",
             "omote analyze --out o.jsonl",
             "omote replay --fps 0",
+            "omote replay --video a.mp4 --fps-in nan",
+            "omote analyze --video a.mp4 --out o.jsonl --fps-in 0",
             "omote eval",
             "omote calibrate",
             "omote calibrate a.wav --clear",

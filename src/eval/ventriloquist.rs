@@ -53,12 +53,12 @@ pub mod gates {
 #[derive(Debug, thiserror::Error)]
 pub enum VentriloquistError {
     /// The folder cannot be read.
-    #[error("the folder cannot be read: {source}: {path}")]
+    #[error("the folder cannot be read: {reason}: {path}")]
     Folder {
         /// Which.
         path: PathBuf,
         /// What the system says.
-        source: std::io::Error,
+        reason: std::io::Error,
     },
     /// There is nothing to measure on.
     #[error("no presenter script (.toml) and no movie with sound and at least 2 s lies in {0}")]
@@ -197,7 +197,7 @@ pub fn ventriloquist(
     options: &VentriloquistOptions,
     progress: &mut dyn FnMut(&str),
 ) -> Result<VentriloquistFigures, VentriloquistError> {
-    let failed = |source| VentriloquistError::Folder { path: folder.into(), source };
+    let failed = |source| VentriloquistError::Folder { path: folder.into(), reason: source };
     let mut paths: Vec<PathBuf> = std::fs::read_dir(folder)
         .map_err(failed)?
         .map(|entry| entry.map(|e| e.path()))

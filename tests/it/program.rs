@@ -77,3 +77,18 @@ fn doctor_tells_what_is_there_and_what_to_do() {
         .all(|c| c["is_ok"].as_bool() == Some(true) || c["advice"].as_str().is_some_and(|a| !a.is_empty()));
     assert!(all_told, "{checks:#}");
 }
+
+#[test]
+#[cfg(target_os = "linux")]
+fn without_a_desktop_it_says_so_and_nothing_of_its_own_making() {
+    let output = Command::new(env!("CARGO_BIN_EXE_omote"))
+        .env_remove("DISPLAY")
+        .env_remove("WAYLAND_DISPLAY")
+        .env_remove("WAYLAND_SOCKET")
+        .output()
+        .expect("the program starts");
+    let message = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{message}");
+    assert!(message.contains("desktop session") && message.contains("--demo --headless"), "{message}");
+    assert!(!message.contains(".rs"), "{message}");
+}
