@@ -21,7 +21,7 @@ pub use hearing::{HeardBatch, OpenedSound, SoundOpener, VisemeModelMaker, lost_s
 pub use pacer::Pacer;
 pub use picture::{OpenedPicture, PictureOpener, PreviewImage, camera_of, scene_of};
 pub use run::{DeviceLister, Engine, EngineParts};
-pub use seeing::{FaceModelMaker, FrameOpener, OpenedFrames, lost_state};
+pub use seeing::{FaceModelMaker, OpenedVideo, VideoFeed, VideoOpener, lost_state};
 pub use sound_path::SoundPath;
 pub use stage::{Stage, StageFrame};
 pub use telemetry::{

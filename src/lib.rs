@@ -3,7 +3,7 @@
 //! One straight path, one type between each two stages:
 //!
 //! ```text
-//! camera ──VideoFrame──▶ face ──FaceReport──┐
+//! camera ──VideoFrame──▶ face ──FaceReport──┐  (or `receive`: phones and other trackers)
 //!                                           ├▶ mix ─FaceState─▶ motion ─AvatarPose─▶ rig ─PosedAvatar─▶ render
 //! microphone ──samples──▶ voice ─AudioReport┘
 //! ```
@@ -21,6 +21,7 @@ pub mod face;
 pub mod mix;
 pub mod motion;
 pub mod output;
+pub mod receive;
 pub mod render;
 pub mod replay;
 pub mod rig;

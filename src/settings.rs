@@ -28,12 +28,67 @@ pub struct Settings {
     pub output: OutputSettings,
 }
 
-/// The camera.
+/// Where the face comes from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum VideoSource {
+    /// A camera of this computer, looked at by omote's own tracker.
+    #[default]
+    Camera,
+    /// The phone app iFacialMocap, or another one that speaks its protocol.
+    #[serde(rename = "ifacialmocap")]
+    IFacialMocap,
+    /// VTube Studio on a phone, or another app that speaks its phone protocol (MeowFace).
+    VtsPhone,
+    /// The OpenSeeFace tracker.
+    #[serde(rename = "openseeface")]
+    OpenSeeFace,
+    /// Any program that sends the VMC protocol (OSC).
+    Vmc,
+}
+
+impl VideoSource {
+    /// All sources in the order the window shows them.
+    pub const ALL: [Self; 5] = [Self::Camera, Self::IFacialMocap, Self::VtsPhone, Self::OpenSeeFace, Self::Vmc];
+
+    /// The name used on the command line and in files.
+    pub fn name(self) -> &'static str {
+        ["camera", "ifacialmocap", "vts_phone", "openseeface", "vmc"][self as usize]
+    }
+
+    /// The name people know it by.
+    pub fn title(self) -> &'static str {
+        ["Camera", "iFacialMocap", "VTube Studio phone", "OpenSeeFace", "VMC"][self as usize]
+    }
+
+    /// True where faces come over the network instead of pictures from a camera.
+    pub fn is_remote(self) -> bool {
+        self != Self::Camera
+    }
+
+    /// The UDP port its protocol uses by custom; 0 for the camera.
+    pub fn usual_port(self) -> u16 {
+        [0, 49_983, 21_412, 11_573, 39_539][self as usize]
+    }
+}
+
+/// The camera, or what takes its place.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct VideoSettings {
-    /// Whether a camera is used at all.
+    /// Whether a video source is used at all.
     pub enabled: bool,
+    /// Where the face comes from.
+    pub source: VideoSource,
+    /// The port omote listens on for a remote source; 0 takes its usual one.
+    pub port: u16,
+    /// Address of the phone or computer that sends, as `192.168.1.20` or `192.168.1.20:21412`; empty takes whoever
+    /// sends first.
+    pub sender: String,
+    /// Whether a remote source may be on another device. Off, only programs on this computer are heard.
+    pub network: bool,
+    /// The sender mirrors: its left is the person's right.
+    pub sender_mirrors: bool,
     /// Name of the camera; empty takes the first one.
     pub camera: String,
     /// Wanted picture size and rate; the nearest the camera has is taken.
@@ -48,7 +103,19 @@ pub struct VideoSettings {
 
 impl Default for VideoSettings {
     fn default() -> Self {
-        Self { enabled: true, camera: String::new(), width: 640, height: 480, fps: 30, fov_deg: 63.0 }
+        Self {
+            enabled: true,
+            source: VideoSource::Camera,
+            port: 0,
+            sender: String::new(),
+            network: false,
+            sender_mirrors: false,
+            camera: String::new(),
+            width: 640,
+            height: 480,
+            fps: 30,
+            fov_deg: 63.0,
+        }
     }
 }
 

@@ -7,6 +7,7 @@ mod lipsync_panel;
 mod meter;
 mod output_panel;
 mod preview;
+mod remote_panel;
 mod sources_panel;
 mod status;
 mod theme;
@@ -15,7 +16,7 @@ mod words;
 use egui::{CentralPanel, Panel, ScrollArea, Ui};
 
 use crate::engine::{Command, Telemetry};
-use crate::settings::Settings;
+use crate::settings::{Settings, VideoSource};
 
 pub use preview::Preview;
 pub use theme::{PANEL_COLOR, apply_theme};
@@ -47,6 +48,13 @@ pub struct ControlState<'a> {
     pub commands: &'a mut Vec<Command>,
     /// Requests to the app.
     pub actions: &'a mut Vec<UiAction>,
+}
+
+impl ControlState<'_> {
+    /// Where the face comes from now: the demo is filmed, whatever the settings say.
+    fn video_source(&self) -> VideoSource {
+        if self.telemetry.is_demo { VideoSource::Camera } else { self.settings.video.source }
+    }
 }
 
 /// The whole control window.

@@ -10,8 +10,9 @@ use crate::capture::list_cameras;
 use crate::face::{FaceOptions, FaceTracker};
 use crate::output::can_be_transparent;
 use crate::render::{Gpu, GpuOptions, list_adapters};
-use crate::settings::{Settings, SettingsFile};
-use crate::{avatar, voice};
+use crate::settings::{Settings, SettingsFile, VideoSettings, VideoSource};
+use crate::sync::SessionClock;
+use crate::{avatar, receive, voice};
 
 /// One thing that was checked.
 #[derive(Debug, Serialize)]
@@ -37,7 +38,16 @@ impl Check {
 /// # Errors
 /// If standard output cannot be written. What is found wrong is printed, and is no failure of this command.
 pub(super) fn doctor(is_json: bool) -> anyhow::Result<()> {
-    let checks = [cameras(), microphones(), graphics(), models(), bundled_avatar(), settings_folder(), movies()];
+    let checks = [
+        cameras(),
+        microphones(),
+        remote_trackers(),
+        graphics(),
+        models(),
+        bundled_avatar(),
+        settings_folder(),
+        movies(),
+    ];
     let mut out = std::io::stdout().lock();
     let write = |out: &mut std::io::StdoutLock<'_>| -> std::io::Result<()> {
         if is_json {
@@ -85,6 +95,22 @@ fn microphones() -> Check {
             }
         }),
     )
+}
+
+fn remote_trackers() -> Check {
+    let mut found = Vec::new();
+    let network = VideoSettings { network: true, ..VideoSettings::default() };
+    if let Some(address) = receive::this_computer(&network) {
+        found.push(format!("this computer is {address} in the network"));
+    }
+    let mut busy = Vec::new();
+    for source in VideoSource::ALL.into_iter().filter(|s| s.is_remote()) {
+        match receive::open(&VideoSettings { source, ..VideoSettings::default() }, SessionClock::new()) {
+            Ok(_) => found.push(format!("{}: port {} is free", source.title(), source.usual_port())),
+            Err(error) => busy.push(format!("{}: {error}", source.title())),
+        }
+    }
+    Check { what: "phones and other trackers (optional)", is_ok: busy.is_empty(), found, advice: busy.join("; ") }
 }
 
 fn graphics() -> Check {

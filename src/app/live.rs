@@ -7,12 +7,12 @@ use crate::audio::presenter::{PresenterMicrophone, Recording, Voice};
 use crate::audio::{Microphone, list_microphones};
 use crate::capture::presenter::{Filming, PresenterCamera, PresenterScript};
 use crate::capture::{Camera, list_cameras};
-use crate::engine::{DeviceLists, EngineParts, OpenedFrames, OpenedSound, PictureOpener, Sources};
+use crate::engine::{DeviceLists, EngineParts, OpenedSound, OpenedVideo, PictureOpener, Sources, VideoFeed};
 use crate::face::{FaceOptions, FaceTracker};
 use crate::settings::{AudioSettings, Settings, VideoSettings};
 use crate::sync::{Pace, SessionClock};
 use crate::types::{SourceError, Timestamp};
-use crate::voice;
+use crate::{receive, voice};
 
 /// The name of the demo's devices in the window.
 const PRESENTER: &str = "the presenter";
@@ -28,7 +28,7 @@ pub(super) fn parts(settings: Settings, sources: Sources, open_picture: PictureO
         settings,
         sources,
         clock,
-        open_frames: Box::new(move |sources, video| open_frames(sources, video, clock, &camera_demo)),
+        open_video: Box::new(move |sources, video| open_video(sources, video, clock, &camera_demo)),
         open_sound: Box::new(move |sources, audio| open_sound(sources, audio, clock, &voice_demo)),
         make_face_model: Box::new(|| Ok(Box::new(FaceTracker::load(FaceOptions::default())?))),
         make_viseme_model: Box::new(|| Ok(Box::new(voice::Hearing::new()?))),
@@ -63,22 +63,27 @@ fn demo_script() -> Result<PresenterScript, SourceError> {
     PresenterScript::demo().map_err(|e| SourceError::device(e.kind(), e.to_string()))
 }
 
-fn open_frames(
+fn open_video(
     sources: Sources,
     video: &VideoSettings,
     clock: SessionClock,
     demo: &DemoStart,
-) -> Result<OpenedFrames, SourceError> {
+) -> Result<OpenedVideo, SourceError> {
     if sources == Sources::Demo {
         let script = demo_script()?;
         let starts_at = demo.get(clock.now(), Duration::from_secs_f64(script.duration_secs()));
         let filming = Filming { starts_at, pace: Pace::Live(clock), ..Filming::default() };
         let source = PresenterCamera::open(Arc::new(script), filming)?;
-        return Ok(OpenedFrames { source: Box::new(source), name: PRESENTER.into() });
+        return Ok(OpenedVideo { feed: VideoFeed::Frames(Box::new(source)), name: PRESENTER.into() });
+    }
+    if video.source.is_remote() {
+        let receiver = receive::open(video, clock)?;
+        let name = format!("{} at {}", video.source.title(), receiver.listens_at());
+        return Ok(OpenedVideo { feed: VideoFeed::Reports(Box::new(receiver)), name });
     }
     let camera = Camera::open(video, clock)?;
     let name = camera.mode().name.clone();
-    Ok(OpenedFrames { source: Box::new(camera), name })
+    Ok(OpenedVideo { feed: VideoFeed::Frames(Box::new(camera)), name })
 }
 
 fn open_sound(

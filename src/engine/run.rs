@@ -11,7 +11,7 @@ use super::acting::Acting;
 use super::command::{Command, Sources};
 use super::hearing::{HeardBatch, Hearing, SoundOpener, VisemeModelMaker};
 use super::picture::{Picture, PictureOpener, PreviewImage};
-use super::seeing::{FaceModelMaker, FrameOpener, Seeing};
+use super::seeing::{FaceModelMaker, Seeing, VideoOpener};
 use super::shared::Shared;
 use super::telemetry::{DeviceLists, Telemetry};
 use crate::avatar::{AvatarModel, AvatarProfile};
@@ -34,8 +34,8 @@ pub struct EngineParts {
     pub sources: Sources,
     /// The session's clock; frames and samples must be stamped with it.
     pub clock: SessionClock,
-    /// Opens picture sources.
-    pub open_frames: FrameOpener,
+    /// Opens video sources.
+    pub open_video: VideoOpener,
     /// Opens sound sources.
     pub open_sound: SoundOpener,
     /// Makes the face model.
@@ -84,7 +84,7 @@ impl Engine {
         let seeing = Seeing {
             shared: shared.clone(),
             clock,
-            open: parts.open_frames,
+            open: parts.open_video,
             make_model: parts.make_face_model,
             reports: face_writer,
         };

@@ -1,4 +1,4 @@
-//! The `face` thread: newest picture → face model → newest report.
+//! The `face` thread: newest picture → face model → newest report; or newest report of a remote tracker.
 //!
 //! The thread owns its source: opened, used and dropped here.
 
@@ -12,6 +12,7 @@ use super::supervisor::{SessionEnd, Watcher, supervise};
 use super::telemetry::{History, RateMeter, VideoTelemetry};
 use crate::capture::FrameSource;
 use crate::face::FaceModel;
+use crate::receive::ObservationSource;
 use crate::settings::VideoSettings;
 use crate::sync::{LatestWriter, SessionClock, StopFlag};
 use crate::types::{ErrorKind, FaceReport, SourceError, Timestamp, VideoFrame, VideoState};
@@ -23,16 +24,24 @@ const STALLED_AFTER: Duration = Duration::from_millis(300);
 /// A source that gives nothing for this long is opened anew.
 const REOPEN_AFTER: Duration = Duration::from_secs(3);
 
-/// An open picture source and its name for the window.
-pub struct OpenedFrames {
-    /// Gives the pictures.
-    pub source: Box<dyn FrameSource>,
+/// An open video source and its name for the window.
+pub struct OpenedVideo {
+    /// Gives pictures or reports.
+    pub feed: VideoFeed,
     /// For the window.
     pub name: String,
 }
 
-/// Opens picture sources; runs on the `face` thread.
-pub type FrameOpener = Box<dyn FnMut(Sources, &VideoSettings) -> Result<OpenedFrames, SourceError> + Send>;
+/// What a video source gives.
+pub enum VideoFeed {
+    /// Pictures; the face model looks at them.
+    Frames(Box<dyn FrameSource>),
+    /// Reports of a tracker elsewhere; the face model rests.
+    Reports(Box<dyn ObservationSource>),
+}
+
+/// Opens video sources; runs on the `face` thread.
+pub type VideoOpener = Box<dyn FnMut(Sources, &VideoSettings) -> Result<OpenedVideo, SourceError> + Send>;
 
 /// Makes the face model; runs on the `face` thread, since loading takes a moment.
 pub type FaceModelMaker = Box<dyn FnMut() -> Result<Box<dyn FaceModel>, crate::face::FaceError> + Send>;
@@ -40,7 +49,7 @@ pub type FaceModelMaker = Box<dyn FnMut() -> Result<Box<dyn FaceModel>, crate::f
 pub(super) struct Seeing {
     pub(super) shared: Arc<Shared>,
     pub(super) clock: SessionClock,
-    pub(super) open: FrameOpener,
+    pub(super) open: VideoOpener,
     pub(super) make_model: FaceModelMaker,
     pub(super) reports: LatestWriter<FaceReport>,
 }
@@ -67,40 +76,16 @@ impl Seeing {
         });
         self.reports.publish(report);
     }
-}
 
-impl Watcher for Seeing {
-    type Model = dyn FaceModel;
-    type Wanted = Wanted;
-
-    fn make_model(&mut self) -> Result<Box<dyn FaceModel>, String> {
-        (self.make_model)().map_err(|e| e.to_string())
-    }
-
-    fn wanted(&self) -> Option<Wanted> {
-        let sources = self.shared.sources.get();
-        let video = self.shared.settings.get().video.clone();
-        let is_off = sources == Sources::Stopped || (sources == Sources::Devices && !video.enabled);
-        (!is_off).then_some(Wanted { sources, video })
-    }
-
-    fn session(
+    /// Looks at pictures until the source fails or something else is wanted.
+    fn look(
         &mut self,
         wanted: &Wanted,
+        mut source: Box<dyn FrameSource>,
         model: &mut (dyn FaceModel + 'static),
         retry: &mut Retry,
         stop: &StopFlag,
     ) -> SessionEnd {
-        model.reset();
-        model.configure(&wanted.video);
-        let OpenedFrames { mut source, name } = match (self.open)(wanted.sources, &wanted.video) {
-            Ok(opened) => opened,
-            Err(error) => return SessionEnd::Failed(error),
-        };
-        tracing::info!("camera open: {name}");
-        self.shared.video.update(|v| {
-            *v = VideoTelemetry { source: name, state: VideoState::FaceLost, ..VideoTelemetry::default() };
-        });
         let mut tracker_rate = RateMeter::default();
         let mut camera_rate = CameraRate::default();
         let mut tracker_ms = History::new(300);
@@ -158,9 +143,90 @@ impl Watcher for Seeing {
         }
     }
 
+    /// Hands on what a tracker elsewhere reports, until the source fails or something else is wanted.
+    fn listen(
+        &mut self,
+        wanted: &Wanted,
+        mut source: Box<dyn ObservationSource>,
+        retry: &mut Retry,
+        stop: &StopFlag,
+    ) -> SessionEnd {
+        let mut rate = RateMeter::default();
+        loop {
+            if stop.is_set() {
+                return SessionEnd::Stopped;
+            }
+            if self.wanted().as_ref() != Some(wanted) {
+                return SessionEnd::Changed;
+            }
+            let report = match source.next_report(WAIT) {
+                Ok(report) => report,
+                Err(SourceError::Timeout) => continue,
+                Err(error) => return SessionEnd::Failed(error),
+            };
+            retry.succeed();
+            let now_secs = self.clock.now().as_secs_f64();
+            let fps = if report.observation.is_some() { rate.tick(now_secs) } else { rate.rate(now_secs) };
+            let (message, dropped_count) = (source.advice(), source.dropped_count());
+            self.shared.video.update(|v| {
+                (v.camera_fps, v.tracker_fps) = (fps, fps);
+                v.dropped_count = dropped_count;
+                v.message = message;
+                note_report(v, &report);
+            });
+            self.reports.publish(report);
+        }
+    }
+}
+
+impl Watcher for Seeing {
+    type Model = dyn FaceModel;
+    type Wanted = Wanted;
+
+    fn make_model(&mut self) -> Result<Box<dyn FaceModel>, String> {
+        (self.make_model)().map_err(|e| e.to_string())
+    }
+
+    fn wanted(&self) -> Option<Wanted> {
+        let sources = self.shared.sources.get();
+        let video = self.shared.settings.get().video.clone();
+        let is_off = sources == Sources::Stopped || (sources == Sources::Devices && !video.enabled);
+        (!is_off).then_some(Wanted { sources, video })
+    }
+
+    fn session(
+        &mut self,
+        wanted: &Wanted,
+        model: &mut (dyn FaceModel + 'static),
+        retry: &mut Retry,
+        stop: &StopFlag,
+    ) -> SessionEnd {
+        let OpenedVideo { feed, name } = match (self.open)(wanted.sources, &wanted.video) {
+            Ok(opened) => opened,
+            Err(error) => return SessionEnd::Failed(error),
+        };
+        match &feed {
+            VideoFeed::Frames(_) => tracing::info!("camera open: {name}"),
+            VideoFeed::Reports(_) => tracing::info!("listening to {}", wanted.video.source.title()),
+        }
+        self.shared.video.update(|v| {
+            *v = VideoTelemetry { source: name, state: VideoState::FaceLost, ..VideoTelemetry::default() };
+        });
+        match feed {
+            VideoFeed::Frames(source) => {
+                model.reset();
+                model.configure(&wanted.video);
+                self.look(wanted, source, model, retry, stop)
+            }
+            VideoFeed::Reports(source) => self.listen(wanted, source, retry, stop),
+        }
+    }
+
     fn tell_loss(&mut self, error: Option<&SourceError>) {
         let now = self.clock.now();
-        self.publish_state(error.map_or(VideoState::Disconnected, lost_state), error.map(ToString::to_string), now);
+        let is_remote = self.shared.settings.get().video.source.is_remote();
+        let state = error.filter(|_| !is_remote).map_or(VideoState::Disconnected, lost_state);
+        self.publish_state(state, error.map(ToString::to_string), now);
         self.shared.video.update(|v| {
             v.source.clear();
             (v.camera_fps, v.tracker_fps) = (0.0, 0.0);
@@ -168,7 +234,7 @@ impl Watcher for Seeing {
     }
 
     fn driver_failed(&self) -> &'static str {
-        "the camera's driver failed; it is opened anew"
+        "the video source's driver failed; it is opened anew"
     }
 }
 

@@ -24,6 +24,7 @@ pub enum SetError {
 
 /// Smallest and largest value of every numeric setting, by path. Arrays hold for each element.
 const RANGES: &[(&str, f64, f64)] = &[
+    ("video.port", 0.0, 65535.0),
     ("video.width", 64.0, 4096.0),
     ("video.height", 64.0, 4096.0),
     ("video.fps", 1.0, 240.0),
@@ -113,7 +114,7 @@ fn check_range(path: &str, value: &Value) -> Result<(), String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::settings::{Background, LipsyncMode};
+    use crate::settings::{Background, LipsyncMode, VideoSource};
 
     #[test]
     fn every_setting_is_reached_by_its_path() {
@@ -123,6 +124,12 @@ mod tests {
         settings.set("output.background", "#00FF00").expect("colour");
         settings.set("audio.microphone", "2").expect("a name that looks like a number");
         settings.set("view.mirror", "false").expect("bool");
+        settings.set("video.port", "39540").expect("port");
+        settings.set("video.sender", "192.168.1.20").expect("address");
+        for source in VideoSource::ALL {
+            settings.set("video.source", source.name()).expect("source");
+            assert_eq!(settings.video.source, source);
+        }
         settings.set("calibration.neutral_head_deg", "[1.0, -2.5, 0.0]").expect("array");
         assert_eq!(settings.lipsync.mode, LipsyncMode::Audio);
         assert_eq!(settings.output.background, Background::CHROMA_GREEN);
@@ -142,6 +149,8 @@ mod tests {
             ("output.background", "green"),
             ("video.fov_deg", "1e9"),
             ("view.mirror", "3"),
+            ("video.source", "telepathy"),
+            ("video.port", "65536"),
         ] {
             let error = settings.set(path, value).expect_err(path);
             assert!(error.to_string().contains(path.split('.').next().unwrap_or("")), "{error}");

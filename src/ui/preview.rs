@@ -65,10 +65,12 @@ fn messages_ui(ui: &mut Ui, state: &mut ControlState<'_>) {
         });
     } else if telemetry.is_running && (video_lost || audio_lost) {
         banner_ui(ui, theme::BAD, |ui| {
+            let face = state.video_source();
             let missing = match (video_lost, audio_lost) {
-                (true, true) => "No camera and no microphone yet: plug one in, it is taken when it appears.",
-                (true, false) => "No camera yet: plug one in, it is taken when it appears.",
-                (false, _) => "No microphone yet: plug one in, it is taken when it appears.",
+                (true, _) if face.is_remote() => format!("{} cannot be listened to yet.", face.title()),
+                (true, true) => "No camera and no microphone yet: plug one in, it is taken when it appears.".into(),
+                (true, false) => "No camera yet: plug one in, it is taken when it appears.".into(),
+                (false, _) => "No microphone yet: plug one in, it is taken when it appears.".to_owned(),
             };
             ui.label(missing);
             let details = [(video_lost, &telemetry.video.message), (audio_lost, &telemetry.audio.message)];

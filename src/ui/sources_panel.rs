@@ -4,7 +4,7 @@ use egui::{ComboBox, Slider, Ui};
 
 use super::meter::level_meter_ui;
 use super::words::{self, Mood};
-use super::{ControlState, UiAction, theme};
+use super::{ControlState, UiAction, remote_panel, theme};
 use crate::engine::{Command, Sources};
 use crate::settings::CalibrationSettings;
 
@@ -20,16 +20,29 @@ pub(super) fn sources_ui(ui: &mut Ui, state: &mut ControlState<'_>) {
 }
 
 fn camera_ui(ui: &mut Ui, state: &mut ControlState<'_>) {
+    let source = state.video_source();
     let telemetry = state.telemetry;
     let video = &mut state.settings.video;
-    ui.checkbox(&mut video.enabled, "Camera");
-    picker_ui(ui, "Camera picker", &mut video.camera, "First camera", &telemetry.devices.cameras, state.actions);
+    ui.horizontal(|ui| {
+        ui.checkbox(&mut video.enabled, "Face from");
+        remote_panel::source_picker_ui(ui, &mut video.source);
+    });
+    if video.source.is_remote() {
+        remote_panel::remote_ui(ui, video, &telemetry.video);
+    } else {
+        picker_ui(ui, "Camera picker", &mut video.camera, "First camera", &telemetry.devices.cameras, state.actions);
+    }
     if !telemetry.is_running || !video.enabled {
         theme::message_ui(ui, theme::DIM, "off");
         return;
     }
-    let (mood, text) = words::video_state(telemetry.video.state);
+    let (mood, text) = words::video_state(telemetry.video.state, source);
     state_ui(ui, mood, text, words::video_hints(telemetry.video.hints));
+    if source.is_remote()
+        && let Some(message) = &telemetry.video.message
+    {
+        theme::message_ui(ui, theme::DIM, message);
+    }
 }
 
 fn microphone_ui(ui: &mut Ui, state: &mut ControlState<'_>) {

@@ -10,8 +10,9 @@ pub(super) fn status_ui(ui: &mut Ui, state: &ControlState<'_>) {
     let (video, audio, stage) = (&telemetry.video, &telemetry.audio, &telemetry.stage);
     ui.horizontal_wrapped(|ui| {
         let dim = |text: String| RichText::new(text).color(theme::DIM).size(12.0);
-        let (mood, text) = words::video_state(video.state);
-        let device = if video.source.is_empty() { "camera" } else { video.source.as_str() };
+        let source = state.video_source();
+        let (mood, text) = words::video_state(video.state, source);
+        let device = if video.source.is_empty() { source.title() } else { video.source.as_str() };
         state_dot_ui(ui, mood_color(mood));
         ui.label(RichText::new(format!("{device}: {text}")).color(mood_color(mood)).size(12.0));
         let (mood, text) = words::audio_state(audio.state);
@@ -19,8 +20,12 @@ pub(super) fn status_ui(ui: &mut Ui, state: &ControlState<'_>) {
         state_dot_ui(ui, mood_color(mood));
         ui.label(RichText::new(format!("{device}: {text}")).color(mood_color(mood)).size(12.0));
         ui.separator();
-        ui.label(dim(format!("camera {:.0}/s", video.camera_fps)));
-        ui.label(dim(format!("tracker {:.0}/s, {:.0} ms", video.tracker_fps, video.tracker_ms.p50)));
+        if source.is_remote() {
+            ui.label(dim(format!("tracker {:.0}/s", video.tracker_fps)));
+        } else {
+            ui.label(dim(format!("camera {:.0}/s", video.camera_fps)));
+            ui.label(dim(format!("tracker {:.0}/s, {:.0} ms", video.tracker_fps, video.tracker_ms.p50)));
+        }
         ui.label(dim(format!("sure {:.0} %", video.confidence * 100.0)));
         ui.separator();
         ui.label(dim(format!("output {:.0}/s", stage.fps))).on_hover_text(format!(

@@ -1,5 +1,6 @@
 //! States and reasons in the streamer's words.
 
+use crate::settings::VideoSource;
 use crate::types::{AudioHints, AudioState, VideoHints, VideoState};
 
 /// How a state feels: decides its colour.
@@ -10,16 +11,20 @@ pub(super) enum Mood {
     Lost,
 }
 
-pub(super) fn video_state(state: VideoState) -> (Mood, &'static str) {
+pub(super) fn video_state(state: VideoState, source: VideoSource) -> (Mood, &'static str) {
     match state {
         VideoState::Tracked => (Mood::Good, "tracking your face"),
         VideoState::TurnedAway => (Mood::Degraded, "face turned away"),
         VideoState::MouthCovered => (Mood::Degraded, "mouth covered"),
+        VideoState::FaceLost if source.is_remote() => (Mood::Lost, "the sender sees no face"),
         VideoState::FaceLost => (Mood::Lost, "no face in the picture"),
         VideoState::TooDark => (Mood::Lost, "too dark to see a face: turn on a light"),
         VideoState::Black => (Mood::Lost, "black picture: is the lens covered?"),
+        VideoState::Frozen if source.is_remote() => (Mood::Lost, "the sender repeats one face"),
         VideoState::Frozen => (Mood::Lost, "frozen picture"),
+        VideoState::Stalled if source.is_remote() => (Mood::Lost, "nothing arrives"),
         VideoState::Stalled => (Mood::Lost, "camera gives no pictures"),
+        VideoState::Disconnected | VideoState::NoPermission if source.is_remote() => (Mood::Lost, "cannot listen"),
         VideoState::Disconnected => (Mood::Lost, "no camera"),
         VideoState::NoPermission => (Mood::Lost, "the system refuses the camera: allow it in the privacy settings"),
     }

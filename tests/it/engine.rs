@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use omote::audio::AudioSource;
 use omote::capture::FrameSource;
 use omote::engine::{
-    Command, DeviceLists, Engine, EngineParts, OpenedFrames, OpenedPicture, OpenedSound, Sources, Telemetry,
+    Command, DeviceLists, Engine, EngineParts, OpenedPicture, OpenedSound, OpenedVideo, Sources, Telemetry, VideoFeed,
 };
 use omote::face::{FaceError, FaceModel};
 use omote::render::{Gpu, GpuOptions, RenderError};
@@ -132,13 +132,13 @@ fn start(switches: &Arc<Switches>, settings: Settings, has_gpu: bool) -> Engine 
         settings,
         sources: Sources::Devices,
         clock,
-        open_frames: Box::new(move |_, _| {
+        open_video: Box::new(move |_, _| {
             camera_switches.camera_opens.fetch_add(1, Ordering::SeqCst);
             if !camera_switches.is_camera_there.load(Ordering::SeqCst) {
                 return Err(SourceError::device(ErrorKind::Gone, "no camera is plugged in"));
             }
             let source = TestCamera { switches: camera_switches.clone(), clock, seq: 0 };
-            Ok(OpenedFrames { source: Box::new(source), name: "test camera".into() })
+            Ok(OpenedVideo { feed: VideoFeed::Frames(Box::new(source)), name: "test camera".into() })
         }),
         open_sound: Box::new(move |_, _| {
             if !microphone_switches.is_microphone_there.load(Ordering::SeqCst) {

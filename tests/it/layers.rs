@@ -12,6 +12,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("settings", &["types"]),
     ("capture", &["types", "sync", "settings"]),
     ("audio", &["types", "sync", "signal", "settings"]),
+    ("receive", &["types", "sync", "settings"]),
     ("face", &["types", "signal", "settings"]),
     ("voice", &["types", "signal", "settings"]),
     ("avatar", &["types"]),
@@ -22,22 +23,22 @@ const ALLOWED: &[(&str, &[&str])] = &[
     (
         "engine",
         &[
-            "types", "sync", "signal", "settings", "capture", "audio", "face", "voice", "avatar", "mix", "motion",
-            "rig", "render",
+            "types", "sync", "signal", "settings", "capture", "audio", "receive", "face", "voice", "avatar", "mix",
+            "motion", "rig", "render",
         ],
     ),
     (
         "replay",
         &[
-            "types", "sync", "signal", "settings", "capture", "audio", "face", "voice", "avatar", "mix", "motion",
-            "rig", "render", "engine",
+            "types", "sync", "signal", "settings", "capture", "audio", "receive", "face", "voice", "avatar", "mix",
+            "motion", "rig", "render", "engine",
         ],
     ),
     (
         "eval",
         &[
-            "types", "sync", "signal", "settings", "capture", "audio", "face", "voice", "avatar", "mix", "motion",
-            "rig", "render", "engine", "replay",
+            "types", "sync", "signal", "settings", "capture", "audio", "receive", "face", "voice", "avatar", "mix",
+            "motion", "rig", "render", "engine", "replay",
         ],
     ),
     ("ui", &["types", "settings", "engine"]),
@@ -45,8 +46,8 @@ const ALLOWED: &[(&str, &[&str])] = &[
     (
         "app",
         &[
-            "types", "sync", "signal", "settings", "capture", "audio", "face", "voice", "avatar", "mix", "motion",
-            "rig", "render", "engine", "replay", "eval", "ui", "output",
+            "types", "sync", "signal", "settings", "capture", "audio", "receive", "face", "voice", "avatar", "mix",
+            "motion", "rig", "render", "engine", "replay", "eval", "ui", "output",
         ],
     ),
 ];
@@ -61,6 +62,7 @@ const FORBIDDEN_WORDS: &[(&str, &[&str])] = &[
     ("avatar", &["wgpu", "egui", "Instant::now"]),
     ("face", &["nokhwa", "cpal", "egui", "wgpu"]),
     ("voice", &["nokhwa", "cpal", "egui", "wgpu"]),
+    ("receive", &["nokhwa", "cpal", "egui", "wgpu", "std::fs", "std::thread", "Instant::now", "SystemTime"]),
     ("ui", &["nokhwa", "cpal", "wgpu::", "std::fs", "std::thread"]),
 ];
 

@@ -23,6 +23,7 @@ mod mix;
 mod motion;
 mod presenter;
 mod program;
+mod receive;
 mod render;
 mod rig;
 mod shaders;

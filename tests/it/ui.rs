@@ -3,7 +3,7 @@
 use egui_kittest::Harness;
 use egui_kittest::kittest::Queryable;
 use omote::engine::{Command, DeviceLists, Sources, Telemetry, Transparency};
-use omote::settings::{Background, LipsyncMode, Settings};
+use omote::settings::{Background, LipsyncMode, Settings, VideoSource};
 use omote::types::{AudioState, HeadPose, VideoState};
 use omote::ui::{ControlState, Preview, UiAction, apply_theme, control_ui};
 
@@ -83,6 +83,42 @@ fn cameras_and_microphones_are_picked_from_the_lists() {
     harness.run();
     assert_eq!(harness.state().settings.audio.microphone, "Headset");
     assert!(harness.state().actions.contains(&UiAction::RefreshDevices));
+}
+
+#[test]
+fn another_tracker_takes_the_cameras_place() {
+    let mut harness = window(running());
+    harness.get_by_label("Face picker").click();
+    harness.run();
+    harness.get_by_label("iFacialMocap").click();
+    harness.run();
+    assert_eq!(harness.state().settings.video.source, VideoSource::IFacialMocap);
+    assert!(harness.query_by_label("Camera picker").is_none());
+    harness.get_by_label("The sender is another device").click();
+    harness.get_by_label("The sender mirrors").click();
+    harness.run();
+    let video = &harness.state().settings.video;
+    assert!(video.network && video.sender_mirrors && video.port == 0);
+    // An address is taken over when the field is left, not letter by letter.
+    harness.get_by_role_and_label(egui::accesskit::Role::TextInput, "Sender").focus();
+    harness.run();
+    harness.get_by_role_and_label(egui::accesskit::Role::TextInput, "Sender").type_text("192.168.1.20");
+    harness.run();
+    assert_eq!(harness.state().settings.video.sender, "");
+    harness.key_press(egui::Key::Enter);
+    harness.run();
+    assert_eq!(harness.state().settings.video.sender, "192.168.1.20");
+    // What it says where nothing comes, and where it cannot listen.
+    harness.state_mut().telemetry.video.source = "iFacialMocap at 192.168.1.5:49983".into();
+    harness.state_mut().telemetry.video.state = VideoState::Stalled;
+    harness.state_mut().telemetry.video.message = Some("nothing arrives at 192.168.1.5 port 49983: open it".into());
+    harness.run();
+    assert!(harness.query_by_label_contains("listening: iFacialMocap at 192.168.1.5:49983").is_some());
+    assert!(harness.query_all_by_label_contains("open it").next().is_some());
+    harness.state_mut().telemetry.video.source.clear();
+    harness.state_mut().telemetry.video.state = VideoState::Disconnected;
+    harness.run();
+    assert!(harness.query_all_by_label_contains("iFacialMocap cannot be listened to yet").next().is_some());
 }
 
 #[test]
