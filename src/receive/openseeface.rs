@@ -63,7 +63,7 @@ pub(super) struct OpenSeeFace {
 
 impl OpenSeeFace {
     pub fn read(&mut self, packet: &[u8]) -> Result<Seen, PacketError> {
-        if packet.is_empty() || packet.len() % FACE_BYTES != 0 {
+        if packet.is_empty() || !packet.len().is_multiple_of(FACE_BYTES) {
             return Err(broken("its length is wrong"));
         }
         let mut best: Option<Face> = None;

@@ -86,9 +86,11 @@ impl Protocol {
     /// What the user does at the sender's end.
     fn how_to_start(&self) -> &'static str {
         match self {
-            Self::IFacialMocap => "open iFacialMocap on the phone, in the same network, and give its address here",
+            Self::IFacialMocap => {
+                "open iFacialMocap on the phone, in the same network, and give the phone's address as sender"
+            }
             Self::VtsPhone => {
-                "in VTube Studio on the phone turn on \"3rd Party PC Clients\", and give the phone's address here"
+                "turn on \"3rd Party PC Clients\" in VTube Studio on the phone, and give the phone's address as sender"
             }
             Self::OpenSeeFace(_) => "start facetracker with this address and port (-i and -p)",
             Self::Vmc(_) => "turn on VMC sending in the other program, to this address and port",
@@ -257,7 +259,8 @@ impl ObservationSource for Receiver {
         }
         let (ip, port) = (self.listens_at.ip(), self.listens_at.port());
         let scope = if ip.is_loopback() { ", from this computer only" } else { "" };
-        Some(format!("nothing arrives at {ip} port {port}{scope}: {}", self.protocol.how_to_start()))
+        let whom = self.phone.map_or("a sender".to_owned(), |p| p.ip().to_string());
+        Some(format!("waiting for {whom} at {ip} port {port}{scope}: {}", self.protocol.how_to_start()))
     }
 
     fn dropped_count(&self) -> u64 {
@@ -419,7 +422,10 @@ mod tests {
         let mut receiver = opened(&settings(VideoSource::IFacialMocap));
         assert_eq!(receiver.next_report(WAIT), Err(SourceError::Timeout), "silent for a moment only");
         let advice = receiver.advice().unwrap();
-        assert!(advice.contains("nothing arrives at 127.0.0.1") && advice.contains("this computer only"), "{advice}");
+        assert!(
+            advice.contains("waiting for a sender at 127.0.0.1") && advice.contains("this computer only"),
+            "{advice}"
+        );
         let sender = sender_to(&receiver);
         sender.send(&[0xff; 60_000]).unwrap();
         sender.send(b"{\"FaceFound\":true}").unwrap();

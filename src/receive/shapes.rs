@@ -107,7 +107,7 @@ pub(super) fn index_of(name: &str) -> Option<usize> {
             && known.ends_with(side)
     };
     // `_neutral` is no shape.
-    ARKIT_NAMES.iter().position(|known| is_it(&known)).filter(|&i| i != Arkit::Neutral as usize)
+    ARKIT_NAMES.iter().position(is_it).filter(|&i| i != Arkit::Neutral as usize)
 }
 
 /// From 0 at `from` to 1 at `to`, clamped.

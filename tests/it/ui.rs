@@ -111,7 +111,7 @@ fn another_tracker_takes_the_cameras_place() {
     // What it says where nothing comes, and where it cannot listen.
     harness.state_mut().telemetry.video.source = "iFacialMocap at 192.168.1.5:49983".into();
     harness.state_mut().telemetry.video.state = VideoState::Stalled;
-    harness.state_mut().telemetry.video.message = Some("nothing arrives at 192.168.1.5 port 49983: open it".into());
+    harness.state_mut().telemetry.video.message = Some("waiting for a sender: open it".into());
     harness.run();
     assert!(harness.query_by_label_contains("listening: iFacialMocap at 192.168.1.5:49983").is_some());
     assert!(harness.query_all_by_label_contains("open it").next().is_some());
