@@ -224,13 +224,19 @@ pub(super) mod tests {
 
     #[test]
     fn hostile_nesting_ends_in_an_error_not_in_a_crash() {
-        let mut deep = Vec::new();
-        let levels = 3000;
-        for level in 0..levels {
-            deep.extend(b"#bundle\0\0\0\0\0\0\0\0\x01");
-            deep.extend((((levels - level - 1) * 20) as u32).to_be_bytes());
-        }
-        assert_eq!(read(&deep), Err(NoOsc));
+        let nested = |levels: usize| {
+            let message = b"/a\0\0,\0\0\0";
+            let mut packet = Vec::new();
+            for level in 1..=levels {
+                packet.extend(b"#bundle\0\0\0\0\0\0\0\0\x01");
+                packet.extend((((levels - level) * 20 + message.len()) as u32).to_be_bytes());
+            }
+            packet.extend(message);
+            packet
+        };
+        assert_eq!(read(&nested(MAX_DEPTH)).unwrap(), ["/a []"]);
+        assert_eq!(read(&nested(MAX_DEPTH + 1)), Err(NoOsc));
+        assert_eq!(read(&nested(3000)), Err(NoOsc));
         let arrays = [b"/a\0\0,".as_slice(), &[b'['; 30_001], &[b']'; 30_001], b"\0"].concat();
         let padded = [arrays.as_slice(), &vec![0; arrays.len().next_multiple_of(4) - arrays.len()]].concat();
         assert_eq!(read(&padded).unwrap().len(), 1);
