@@ -14,9 +14,9 @@ use crate::capture::{FaultyFrames, FrameSource, VideoOptions, open_video};
 use crate::engine::{SoundPath, lost_sound_state, lost_state};
 use crate::face::{FaceModel, FaceOptions, FaceTracker};
 use crate::replay::PerformanceWriter;
-use crate::settings::Settings;
+use crate::settings::{AudioSettings, Settings};
 use crate::types::{AudioReport, ErrorKind, FaceReport, Faults, SourceError, Timestamp, VideoFrame};
-use crate::voice;
+use crate::voice::{self, VisemeModel};
 
 /// A file that gives nothing for this long is broken.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -25,7 +25,6 @@ const PATIENCE: Duration = Duration::from_secs(30);
 pub(super) fn analyze(args: &AnalyzeArgs) -> anyhow::Result<()> {
     let mut settings = Settings::default();
     apply_sets(&mut settings, &args.set).map_err(anyhow::Error::msg)?;
-    let fov_deg = settings.video.fov_deg;
     let faults: Faults = args.fault.iter().map(|f| f.parse()).collect::<Result<_, _>>().context("--fault")?;
     let out: Box<dyn Write> =
         if args.out == Path::new("-") { Box::new(std::io::stdout().lock()) } else { Box::new(create(&args.out)?) };
@@ -34,7 +33,7 @@ pub(super) fn analyze(args: &AnalyzeArgs) -> anyhow::Result<()> {
     if let Some(path) = &args.image {
         let frame = picture(path)?;
         // A still is its own neutral: nothing to smooth.
-        let options = FaceOptions { smoothing: false, fov_deg };
+        let options = FaceOptions { smoothing: false, fov_deg: settings.video.fov_deg };
         let report = FaceTracker::load(options)?.observe(&frame)?;
         note(&report, &mut counts);
         writer.video(&report, None)?;
@@ -42,7 +41,7 @@ pub(super) fn analyze(args: &AnalyzeArgs) -> anyhow::Result<()> {
     if let Some(path) = &args.video {
         let options = VideoOptions { fps: Some(args.fps_in), size: None };
         let source = FaultyFrames::new(open_video(path, options)?, faults.clone());
-        let options = FaceOptions { fov_deg, ..FaceOptions::default() };
+        let options = FaceOptions { fov_deg: settings.video.fov_deg, ..FaceOptions::default() };
         watch(FaceTracker::load(options)?, source, &mut writer, &mut counts)?;
     }
     let sound = match (&args.audio, &args.video) {
@@ -51,7 +50,7 @@ pub(super) fn analyze(args: &AnalyzeArgs) -> anyhow::Result<()> {
         (None, None) => None,
     };
     if let Some(sound) = sound {
-        counts[2] = listen(FaultyAudio::new(sound, faults), &mut writer)?;
+        counts[2] = listen(FaultyAudio::new(sound, faults), &settings.audio, &mut writer)?;
     }
     writer.finish()?;
     say(&format!("a face in {} of {} pictures, {:.1} s of sound", counts[1], counts[0], counts[2] as f64 / 100.0));
@@ -98,10 +97,12 @@ fn watch(
 
 fn listen(
     mut source: FaultyAudio<Box<dyn AudioSource>>,
+    settings: &AudioSettings,
     writer: &mut PerformanceWriter<Box<dyn Write>>,
 ) -> anyhow::Result<u64> {
     let mut model = voice::Hearing::new()?;
-    let mut path = SoundPath::new(source.sample_rate_hz(), 0.0)?;
+    model.configure(settings);
+    let mut path = SoundPath::new(source.sample_rate_hz(), settings.gain_db)?;
     let mut samples = vec![0.0; (source.sample_rate_hz() as usize / 100).max(1)];
     let mut count = 0;
     let mut idle = 0;

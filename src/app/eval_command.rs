@@ -77,7 +77,9 @@ const TIMING: &[Column] = &[
 ];
 
 const NOTES: &str = "
-shares 0..1, delays in ms; six: A I U E O closed, a consonant is a wrong answer; vowel: the likeliest of A I U E O, over vowels;\n* A I U E O closed are the only answers
+shares 0..1, delays in ms
+six: A I U E O closed, a consonant is a wrong answer; vowel: the likeliest of A I U E O, over vowels
+*: A I U E O closed are the only answers
 onset, offset: from the sound to its being heard, look-ahead included; mouth: to the moving or resting mouth
 false open: displayed frames with an open mouth where nobody speaks, and hops so heard
 ";

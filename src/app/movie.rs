@@ -5,9 +5,13 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
 
 use anyhow::{Context, bail};
+use tempfile::TempPath;
 
 /// Background under transparent pixels of a movie, since H.264 has no alpha.
 const BACKDROP: [u8; 3] = [58, 60, 70];
+
+/// More than any pipe holds: once so much was taken, ffmpeg reads pictures and has opened its other inputs.
+const PIPE_BYTES: usize = 4 << 20;
 
 /// What is heard in a movie.
 pub(super) enum MovieSound {
@@ -19,22 +23,13 @@ pub(super) enum MovieSound {
     Bytes(&'static [u8]),
 }
 
-/// A file that goes with its owner.
-struct TemporaryFile(PathBuf);
-
-impl Drop for TemporaryFile {
-    fn drop(&mut self) {
-        // A left-over in the temporary folder harms nobody.
-        let _ = std::fs::remove_file(&self.0);
-    }
-}
-
 /// A movie being written.
 pub(super) struct MovieWriter {
     child: Child,
     pixels: Option<ChildStdin>,
     rgb: Vec<u8>,
-    _sound: Option<TemporaryFile>,
+    written_bytes: usize,
+    sound: Option<TempPath>,
 }
 
 impl MovieWriter {
@@ -51,17 +46,23 @@ impl MovieWriter {
             MovieSound::None => (None, None),
             MovieSound::File(path) => (Some(path), None),
             MovieSound::Bytes(wav) => {
-                let path = std::env::temp_dir().join(format!("omote-movie-{}.wav", std::process::id()));
-                std::fs::write(&path, wav).context("the movie's sound cannot be written to the temporary folder")?;
-                (Some(path.clone()), Some(TemporaryFile(path)))
+                let why = "the movie's sound cannot be written to the temporary folder";
+                let mut file = tempfile::Builder::new().prefix("omote-").suffix(".wav").tempfile().context(why)?;
+                file.write_all(wav).context(why)?;
+                (Some(file.path().to_owned()), Some(file.into_temp_path()))
             }
         };
         let mut command = Command::new("ffmpeg");
-        command.args(["-y", "-v", "error", "-f", "rawvideo", "-pix_fmt", "rgb24"]);
+        command.args(["-y", "-v", "error"]);
+        // The sound is opened before the pictures, so that its file is not needed any more once they are taken.
+        if let Some(sound) = &sound {
+            command.arg("-i").arg(sound);
+        }
+        command.args(["-f", "rawvideo", "-pix_fmt", "rgb24"]);
         command.args(["-s", &format!("{}x{}", size[0], size[1]), "-r", &fps.to_string(), "-i", "pipe:0"]);
-        if let Some(sound) = sound {
+        if sound.is_some() {
             // Sound that ends early is followed by silence: the pictures say how long the movie is.
-            command.arg("-i").arg(sound).args(["-map", "0:v", "-map", "1:a?", "-af", "apad", "-shortest"]);
+            command.args(["-map", "1:v", "-map", "0:a?", "-af", "apad", "-shortest"]);
         }
         // Sides of H.264 pictures are even.
         command.args([
@@ -79,7 +80,7 @@ impl MovieWriter {
             .spawn()
             .context("--movie needs ffmpeg, which is not installed; install it, or write pictures with --frames")?;
         let pixels = child.stdin.take();
-        Ok(Self { child, pixels, rgb: Vec::new(), _sound: temporary })
+        Ok(Self { child, pixels, rgb: Vec::new(), written_bytes: 0, sound: temporary })
     }
 
     /// Writes one picture of premultiplied RGBA rows.
@@ -91,7 +92,16 @@ impl MovieWriter {
                 .extend((0..3).map(|i| (u32::from(pixel[i]) + u32::from(BACKDROP[i]) * through / 255).min(255) as u8));
         }
         let pixels = self.pixels.as_mut().context("the movie is over already")?;
-        pixels.write_all(&self.rgb).context("ffmpeg does not take the picture; its message stands above")
+        pixels.write_all(&self.rgb).context("ffmpeg does not take the picture; its message stands above")?;
+        self.written_bytes += self.rgb.len();
+        // An open file that is deleted lives on for its reader, and nothing is left if this program is interrupted.
+        // Where the system forbids that, it goes with this writer.
+        if self.written_bytes > PIPE_BYTES
+            && let Some(sound) = self.sound.take_if(|sound| std::fs::remove_file(sound).is_ok())
+        {
+            let _ = sound.keep();
+        }
+        Ok(())
     }
 
     /// Ends the movie.

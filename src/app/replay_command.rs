@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use anyhow::{Context, bail};
+use tempfile::NamedTempFile;
 
 use super::cli::{ReplayArgs, apply_sets};
 use super::movie::{MovieSound, MovieWriter};
@@ -61,7 +62,9 @@ pub(super) fn replay(args: &ReplayArgs) -> anyhow::Result<()> {
 /// Runs a case folder and compares its trace with what the case expects.
 fn run_case(folder: &Path, args: &ReplayArgs) -> anyhow::Result<()> {
     let case = Case::load(folder)?;
-    let made = case_trace(args.trace.as_deref());
+    let temporary = args.trace.is_none().then(NamedTempFile::new).transpose();
+    let temporary = temporary.context("the temporary folder cannot be written to")?.map(NamedTempFile::into_temp_path);
+    let made = args.trace.clone().or(temporary.as_deref().map(Path::to_owned)).unwrap_or_default();
     let replayed = ReplayArgs {
         case: None,
         performance: case.performance,
@@ -80,10 +83,6 @@ fn run_case(folder: &Path, args: &ReplayArgs) -> anyhow::Result<()> {
     };
     replay(&replayed)?;
     let trace = fs::read_to_string(&made).context("the new trace cannot be read")?;
-    if args.trace.is_none() {
-        // A left-over in the temporary folder harms nobody.
-        let _ = fs::remove_file(&made);
-    }
     let Some(path) = case.trace else { return Ok(()) };
     let expected =
         fs::read_to_string(&path).with_context(|| format!("the trace cannot be read: {}", path.display()))?;
@@ -95,11 +94,6 @@ fn run_case(folder: &Path, args: &ReplayArgs) -> anyhow::Result<()> {
         (Err(difference), None) => bail!("the trace differs {difference}"),
     }
     Ok(())
-}
-
-/// Where a case's trace goes: as asked, or into the temporary folder.
-fn case_trace(asked: Option<&Path>) -> PathBuf {
-    asked.map_or_else(|| std::env::temp_dir().join(format!("omote-case-{}.jsonl", std::process::id())), Path::to_owned)
 }
 
 fn tell(summary: &ReplaySummary, began: Instant) {

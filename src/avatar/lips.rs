@@ -4,10 +4,10 @@
 //! belongs to them by the share of its movement that lies there. The emotions of most avatars are shapes of the whole
 //! face; loading splits each of those in two, one for the lips and one for the rest.
 
+use super::names::is_single_shape;
 use super::{
     AvatarModel, Expression, ExpressionGroup, Fallback, MeshInstance, MorphBind, MorphTarget, Preset, Primitive,
 };
-use crate::types::ARKIT_NAMES;
 
 const VOWELS: [Preset; 5] = [Preset::Aa, Preset::Ih, Preset::Ou, Preset::Ee, Preset::Oh];
 /// A vertex belongs to the lips in full if a vowel moves it by this share of its largest movement; less from zero on.
@@ -114,10 +114,8 @@ fn part(whole: &MorphTarget, share: impl Fn(u32) -> f32) -> MorphTarget {
 /// The morph targets of expressions that act with the whole face: emotions and what the artist has added to them.
 fn acted_morphs(model: &AvatarModel, vowels: &[bool]) -> Vec<bool> {
     let mut is_acted = vec![false; vowels.len()];
-    let has_acting = |expression: &&Expression| {
-        let is_single = ARKIT_NAMES.contains(&expression.name.as_str()) || expression.name.starts_with("viseme_");
-        expression.group == ExpressionGroup::None && !is_single
-    };
+    let has_acting =
+        |expression: &&Expression| expression.group == ExpressionGroup::None && !is_single_shape(&expression.name);
     for bind in model.expressions.iter().filter(has_acting).flat_map(|e| &e.binds.morphs) {
         if let Some(slot) = is_acted.get_mut(bind.morph) {
             *slot = vowels.get(bind.morph) != Some(&true);

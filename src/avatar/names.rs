@@ -9,7 +9,7 @@ use super::vrm1::Bones;
 use super::{
     Expression, ExpressionBinds, ExpressionGroup, ExpressionMask, MeshInstance, MorphBind, OverrideKind, Preset,
 };
-use crate::types::{BONE_COUNT, Bone};
+use crate::types::{ARKIT_NAMES, BONE_COUNT, Bone};
 
 /// Shapes that plain glTF avatars may offer as expressions.
 const MAX_SHAPES: usize = 1024;
@@ -143,6 +143,11 @@ pub(super) fn group_of(name: &str) -> ExpressionGroup {
     } else {
         ExpressionGroup::None
     }
+}
+
+/// True for a custom expression that is one ARKit shape or one viseme: a part of a face, and no acting of all of it.
+pub(super) fn is_single_shape(name: &str) -> bool {
+    ARKIT_NAMES.contains(&name) || name.starts_with("viseme_")
 }
 
 /// An expression cannot override the group it belongs to.

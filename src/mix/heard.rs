@@ -147,7 +147,7 @@ impl Heard {
             let Some((at, frame)) = self.queue.pop_front() else { break };
             let hop_secs = (at - self.after.0).clamp(0.0, 0.1) as f32;
             self.before = self.after;
-            self.after = (at, self.speaker.step(&frame, hop_secs, settings));
+            self.after = (at, self.speaker.step(&frame, hop_secs, &settings.lipsync));
         }
     }
 

@@ -6,7 +6,7 @@
 //! open in noise (so a gate with hysteresis decides what is speech).
 
 use super::heard::HeardMouth;
-use crate::settings::{LipsyncSettings, Settings};
+use crate::settings::LipsyncSettings;
 use crate::signal::{AttackRelease, Slew, smoothing_share, smoothstep};
 use crate::types::{VISEME_COUNT, VOWEL_COUNT, Viseme, VisemeFrame, Vowel};
 
@@ -119,11 +119,9 @@ impl Speaker {
     }
 
     /// The mouth `dt` seconds after the last report.
-    pub fn step(&mut self, frame: &VisemeFrame, dt: f32, settings: &Settings) -> HeardMouth {
-        let lipsync = &settings.lipsync;
-        let pace = pace_of(lipsync.smoothing);
-        let voiced = if frame.level_db < settings.audio.gate_db { 0.0 } else { frame.voiced };
-        self.gate.step(voiced, dt);
+    pub fn step(&mut self, frame: &VisemeFrame, dt: f32, settings: &LipsyncSettings) -> HeardMouth {
+        let pace = pace_of(settings.smoothing);
+        self.gate.step(frame.voiced, dt);
         let loudness = self.step_loudness(frame.level_db, dt);
 
         // Silence belongs to the expression: with the gate closed everything eases to nothing, and nothing is forced.
@@ -142,7 +140,7 @@ impl Speaker {
         // No farther than the vowel that shows: an "e" as open as an "a" would be an "a".
         let open = open.min(Vowel::ALL.iter().zip(vowels).map(|(vowel, share)| vowel.opening() * share).sum());
         HeardMouth {
-            open: (open * loudness * sensitivity_of(lipsync)).clamp(0.0, 1.0),
+            open: (open * loudness * sensitivity_of(settings)).clamp(0.0, 1.0),
             closed: self.closure.step(weights, dt),
             vowels,
             visemes,

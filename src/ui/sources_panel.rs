@@ -98,9 +98,7 @@ fn tracking_ui(ui: &mut Ui, state: &mut ControlState<'_>) {
     ui.checkbox(&mut motion.link_eyes, "Both eyes blink together");
     ui.checkbox(&mut motion.saccades, "Small eye movements");
     ui.checkbox(&mut motion.behaviour_blinks, "Blinks at turns and pauses");
-    let audio = &mut state.settings.audio;
-    ui.add(Slider::new(&mut audio.gain_db, -30.0..=30.0).text("Gain, dB"));
-    ui.add(Slider::new(&mut audio.gate_db, -90.0..=-10.0).text("Gate, dB"));
+    ui.add(Slider::new(&mut state.settings.audio.gain_db, -30.0..=30.0).text("Gain, dB"));
 }
 
 /// A drop-down of device names; an empty choice means "take what there is".

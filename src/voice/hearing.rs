@@ -165,8 +165,7 @@ impl VisemeModel for Hearing {
         self.next_at = Some(captured_at + span(samples.len()));
     }
 
-    /// Takes over gate, automatic gain, latency and calibration; takes effect at the next hop, without a break in the stream. (The
-    /// gain set by hand is the sound path's.)
+    /// Takes effect at the next hop, without a break in the stream. The gain set by hand is the sound path's.
     fn configure(&mut self, settings: &AudioSettings) {
         self.gate_db = if settings.gate_db.is_nan() { f32::NEG_INFINITY } else { settings.gate_db };
         self.latency = settings.latency;

@@ -204,7 +204,6 @@ fn the_controls_do_what_they_say() {
         Scene { secs: 1.0, display_hz: 240.0, audio: &quiet, ..speech(&settings) }.open()
     };
     let plain = with(&|_| {});
-    assert!(with(&|s| s.audio.gate_db = -40.0).iter().all(|o| *o < 1e-3), "below the gate is silence");
     assert!(with(&|s| s.lipsync.sensitivity = 1.5)[239] > 1.3 * plain[239]);
     let rise = |open: &[f32]| open.iter().position(|o| *o > 0.5 * open[239]).unwrap();
     let (quick, calm) = (with(&|s| s.lipsync.smoothing = 0.0), with(&|s| s.lipsync.smoothing = 1.0));
