@@ -43,6 +43,9 @@ pub const SAMPLE_RATE_HZ: u32 = 16_000;
 /// Samples from one report to the next: 10 ms.
 pub const HOP: usize = 160;
 
+/// Hops from a sound to its label; the network was trained with it (`LABEL_DELAY` in `models/lipsync/network.py`).
+const LABEL_HOPS: usize = 3;
+
 /// Classifies a stream of sound.
 pub trait VisemeModel: Send {
     /// Takes the next 16 kHz mono samples, -1..1, the first captured at `captured_at`, and appends one report for each

@@ -122,7 +122,16 @@ impl Hearing {
             }
             return;
         }
-        let coach = self.coach.get_or_insert_default();
+        if self.coach.is_none() {
+            match VowelCoach::new() {
+                Ok(coach) => self.coach = Some(coach),
+                Err(error) => {
+                    self.shared.want_coaching(false);
+                    self.shared.audio.update(|a| a.message = Some(error.to_string()));
+                }
+            }
+        }
+        let Some(coach) = &mut self.coach else { return };
         coach.hear(samples);
         let state = coach.state().clone();
         self.shared.audio.update(|a| a.coaching = Some(state));

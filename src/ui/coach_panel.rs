@@ -30,15 +30,17 @@ pub(super) fn coach_ui(ui: &mut Ui, state: &mut ControlState<'_>) {
                 }
             });
         }
+        Some(Coaching::Done(calibration)) if !calibration.is_useful() => {
+            theme::message_ui(ui, theme::GOOD, "Your vowels are heard well already: there is nothing to learn.");
+            end_ui(ui, state, "All right");
+        }
         Some(Coaching::Done(calibration)) => {
             state.settings.audio.voice_calibration = calibration.to_numbers();
             state.commands.push(Command::CoachVowels(false));
         }
         Some(Coaching::Failed(error)) => {
             theme::message_ui(ui, theme::WARN, &format!("That did not work: {error}."));
-            if ui.button("All right").clicked() {
-                state.commands.push(Command::CoachVowels(false));
-            }
+            end_ui(ui, state, "All right");
         }
         Some(Coaching::Hold { vowel, share }) => {
             ui.label(RichText::new(format!("Hold {}", spelling(*vowel))).size(18.0).color(theme::ACCENT));
@@ -53,10 +55,14 @@ pub(super) fn coach_ui(ui: &mut Ui, state: &mut ControlState<'_>) {
     }
 }
 
-fn step_ui(ui: &mut Ui, state: &mut ControlState<'_>) {
-    if ui.button("Cancel").clicked() {
+fn end_ui(ui: &mut Ui, state: &mut ControlState<'_>, label: &str) {
+    if ui.button(label).clicked() {
         state.commands.push(Command::CoachVowels(false));
     }
+}
+
+fn step_ui(ui: &mut Ui, state: &mut ControlState<'_>) {
+    end_ui(ui, state, "Cancel");
     ui.ctx().request_repaint_after(REDRAW_EVERY);
 }
 

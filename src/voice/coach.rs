@@ -3,7 +3,8 @@
 //! A vowel counts as held while the sound stands out of the quiet before it. Between two vowels there must be a pause,
 //! so that one long sound is not taken for all of them.
 
-use super::{Calibration, CalibrationError, Calibrator, HOP, SAMPLE_RATE_HZ};
+use super::calibration::LEAD;
+use super::{Calibration, CalibrationError, Calibrator, HOP, SAMPLE_RATE_HZ, VoiceError};
 use crate::types::Vowel;
 
 /// How long each vowel is listened to, and how much of it is enough when the breath runs out, hops.
@@ -48,8 +49,9 @@ pub enum Coaching {
 pub struct VowelCoach {
     calibrator: Calibrator,
     state: Coaching,
-    /// Samples of the hop that is not whole yet, and of the sound that is listened to.
+    /// Samples of the hop that is not whole yet, of what was before the sound, and of the sound that is listened to.
     hop: Vec<f32>,
+    lead: Vec<f32>,
     sound: Vec<f32>,
     quiet_db: f32,
     quiet_hops: usize,
@@ -58,22 +60,25 @@ pub struct VowelCoach {
     heard_hops: usize,
 }
 
-impl Default for VowelCoach {
-    fn default() -> Self {
-        Self {
-            calibrator: Calibrator::default(),
+impl VowelCoach {
+    /// At the first vowel.
+    ///
+    /// # Errors
+    /// If the network cannot be run.
+    pub fn new() -> Result<Self, VoiceError> {
+        Ok(Self {
+            calibrator: Calibrator::new()?,
             state: Coaching::Hold { vowel: Vowel::Aa, share: 0.0 },
             hop: Vec::with_capacity(HOP),
+            lead: Vec::with_capacity(LEAD + HOP),
             sound: Vec::with_capacity(2 * SAMPLE_RATE_HZ as usize),
             quiet_db: f32::INFINITY,
             quiet_hops: 0,
             idle_hops: 0,
             heard_hops: 0,
-        }
+        })
     }
-}
 
-impl VowelCoach {
     /// Takes the next 16 kHz mono samples, -1..1.
     pub fn hear(&mut self, samples: &[f32]) {
         for sample in samples {
@@ -116,12 +121,17 @@ impl VowelCoach {
     fn hold(&mut self, vowel: Vowel, is_loud: bool) {
         if is_loud || (!self.sound.is_empty() && self.quiet_hops < PAUSE_HOPS) {
             self.sound.extend_from_slice(&self.hop);
+        } else {
+            self.lead.drain(..(self.lead.len() + HOP).saturating_sub(LEAD));
+            self.lead.extend_from_slice(&self.hop);
         }
         let hops = (self.sound.len() / HOP).saturating_sub(ONSET_HOPS + self.quiet_hops.min(PAUSE_HOPS));
         let has_ended = self.quiet_hops >= PAUSE_HOPS;
         if hops >= WANTED_HOPS || (has_ended && hops >= ENOUGH_HOPS) {
-            self.calibrator.add(vowel, self.sound.get(ONSET_HOPS * HOP..).unwrap_or_default());
-            self.sound.clear();
+            let begin = self.lead.len() + ONSET_HOPS * HOP;
+            self.lead.append(&mut self.sound);
+            self.calibrator.add(vowel, &self.lead, begin);
+            self.lead.clear();
             self.idle_hops = 0;
             let next = Vowel::ALL.iter().copied().skip_while(|v| *v != vowel).nth(1);
             self.state = match next {
@@ -175,7 +185,7 @@ mod tests {
             samples.extend(vowel(*formant, *secs));
             samples.extend(hiss(pause_secs, 2));
         }
-        let mut coach = VowelCoach::default();
+        let mut coach = VowelCoach::new().expect("network");
         let mut asked = Vec::new();
         for block in samples.chunks(block) {
             coach.hear(block);
@@ -227,7 +237,7 @@ mod tests {
 
     #[test]
     fn silence_and_broken_samples_end_in_a_message() {
-        let mut coach = VowelCoach::default();
+        let mut coach = VowelCoach::new().expect("network");
         coach.hear(&vec![f32::NAN; 16_000]);
         coach.hear(&hiss(25.0, 3));
         assert_eq!(coach.state(), &Coaching::Failed(CalibrationError::TooShort(Vowel::Aa)));

@@ -210,7 +210,7 @@ fn the_user_is_led_through_the_vowels() {
     harness.state_mut().telemetry = telemetry.clone();
     harness.run_steps(2);
     harness.get_by_label_contains("too little was heard of the vowel");
-    let numbers: Vec<f32> = (0..72).map(|n| 1.0 + n as f32).collect();
+    let numbers: Vec<f32> = (0..73).map(|n| 1.0 + n as f32 / 10.0).collect();
     telemetry.audio.coaching =
         Calibration::from_numbers(&numbers).map(|calibration| Coaching::Done(Box::new(calibration)));
     harness.state_mut().telemetry = telemetry.clone();
