@@ -30,7 +30,7 @@ SAMPLE_RATE = 16000
 SEED = 7
 MINUTES = {
     "espeak": 56, "openjtalk": 36, "flite": 30, "festival": 12, "singing": 18,
-    "hibari": 30, "kokoro": 36, "russian": 8, "laughs": 5, "music": 20,
+    "hibari": 30, "kokoro": 15, "russian": 8, "laughs": 5, "music": 20,
 }
 
 ESPEAK_LANGUAGES = (
