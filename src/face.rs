@@ -68,8 +68,20 @@ pub trait FaceModel: Send {
     /// Forgets the face that was followed.
     fn reset(&mut self);
 
-    /// Takes over what the settings say of the camera (`video.fov_deg`); holds from the next frame on.
+    /// Takes over what the settings say of the camera (`video.fov_deg`) and of the care to take (`video.quality`);
+    /// holds from the next frame on.
     fn configure(&mut self, settings: &VideoSettings);
+
+    /// A frame came that is not looked at for a face, so as to save work. The model may look at the picture as such.
+    fn pass(&mut self, _frame: &VideoFrame) {}
+
+    /// Does the work of one tracked frame, so that it can be timed. Changes nothing.
+    ///
+    /// # Errors
+    /// If the model is broken.
+    fn rehearse(&mut self) -> Result<(), FaceError> {
+        Ok(())
+    }
 }
 
 /// The logistic function; 0..1 even for huge arguments.

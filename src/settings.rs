@@ -99,6 +99,10 @@ pub struct VideoSettings {
     pub fps: u32,
     /// Vertical field of view of the camera, degrees.
     pub fov_deg: f32,
+    /// How much of the machine face tracking may take.
+    pub quality: Quality,
+    /// What `quality = "auto"` found this machine can afford; `auto` before it was measured.
+    pub quality_found: Quality,
 }
 
 impl Default for VideoSettings {
@@ -115,7 +119,34 @@ impl Default for VideoSettings {
             height: 480,
             fps: 30,
             fov_deg: 63.0,
+            quality: Quality::Auto,
+            quality_found: Quality::Auto,
         }
+    }
+}
+
+/// How much of the machine face tracking may take.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Quality {
+    /// What the machine can afford: measured at the first start, and eco for as long as it is overloaded.
+    #[default]
+    Auto,
+    /// Every picture in full.
+    Full,
+    /// At most some 30 pictures a second, expressions in every second of them.
+    Light,
+    /// At most some 15 pictures a second.
+    Eco,
+}
+
+impl Quality {
+    /// All steps in the order the window shows them.
+    pub const ALL: [Self; 4] = [Self::Auto, Self::Full, Self::Light, Self::Eco];
+
+    /// The name used on the command line, in files and in telemetry.
+    pub fn name(self) -> &'static str {
+        ["auto", "full", "light", "eco"][self as usize]
     }
 }
 

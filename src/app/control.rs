@@ -9,7 +9,7 @@ use egui::{ColorImage, Context, TextureHandle, TextureOptions, vec2};
 use super::shell::SharedSession;
 use super::telemetry_file::TelemetryFile;
 use crate::engine::{Engine, Telemetry};
-use crate::settings::{Settings, SettingsFile};
+use crate::settings::{Quality, Settings, SettingsFile};
 use crate::sync::Worker;
 use crate::ui::{ControlState, PANEL_COLOR, Preview, UiAction, apply_theme, control_ui};
 
@@ -97,6 +97,10 @@ impl Control {
             }
             self.telemetry = engine.telemetry();
         });
+        let found = self.telemetry.video.quality_found;
+        if found != Quality::Auto {
+            self.settings.video.quality_found = found;
+        }
         if let Some(file) = &mut self.telemetry_file {
             file.write(&self.telemetry);
         }

@@ -45,6 +45,7 @@ impl TelemetryFile {
                 "source": video.source, "state": video.state.name(), "message": video.message,
                 "camera_fps": video.camera_fps, "tracker_fps": video.tracker_fps, "tracker_ms": video.tracker_ms,
                 "confidence": video.confidence, "dropped": video.dropped_count,
+                "quality": video.quality.name(), "overloaded": video.is_overloaded,
             },
             "audio": {
                 "source": audio.source, "state": audio.state.name(), "message": audio.message,

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::command::Sources;
+use super::quality::{Load, Thinning, affordable};
 use super::retry::Retry;
 use super::shared::Shared;
 use super::supervisor::{SessionEnd, Watcher, supervise};
@@ -13,7 +14,7 @@ use super::telemetry::{History, RateMeter, VideoTelemetry};
 use crate::capture::FrameSource;
 use crate::face::FaceModel;
 use crate::receive::ObservationSource;
-use crate::settings::VideoSettings;
+use crate::settings::{Quality, VideoSettings};
 use crate::sync::{LatestWriter, SessionClock, StopFlag};
 use crate::types::{ErrorKind, FaceReport, SourceError, Timestamp, VideoFrame, VideoState};
 
@@ -23,6 +24,8 @@ const WAIT: Duration = Duration::from_millis(50);
 const STALLED_AFTER: Duration = Duration::from_millis(300);
 /// A source that gives nothing for this long is opened anew.
 const REOPEN_AFTER: Duration = Duration::from_secs(3);
+/// Tracked frames that are timed to learn what the machine can afford, after as many to warm up: a fifth of a second.
+const REHEARSALS: usize = 8;
 
 /// An open video source and its name for the window.
 pub struct OpenedVideo {
@@ -58,7 +61,20 @@ pub(super) struct Seeing {
 #[derive(PartialEq)]
 pub(super) struct Wanted {
     sources: Sources,
+    /// Without the quality: that changes while the source stays open.
     video: VideoSettings,
+}
+
+/// How the tracker works now.
+#[derive(Clone, Copy, Default)]
+struct Pace {
+    thinning: Thinning,
+    load: Load,
+    /// What the model was last told; `None` before that.
+    quality: Option<Quality>,
+    /// What this session measured; `Auto` while it has not.
+    found: Quality,
+    is_overloaded: bool,
 }
 
 impl Seeing {
@@ -77,6 +93,41 @@ impl Seeing {
         self.reports.publish(report);
     }
 
+    /// The step to work in. Measures the machine if nobody has, and tells the model when the step changes.
+    fn settle_quality(&self, pace: &mut Pace, wanted: &Wanted, model: &mut (dyn FaceModel + 'static)) -> Quality {
+        let settings = self.shared.settings.get();
+        let (chosen, known) = (settings.video.quality, settings.video.quality_found);
+        if (chosen, known, pace.found) == (Quality::Auto, Quality::Auto, Quality::Auto) {
+            pace.found = self.measure(model);
+            tracing::info!("face tracking: this machine affords the step {:?}", pace.found.name());
+        }
+        let quality = match chosen {
+            Quality::Auto if pace.is_overloaded => Quality::Eco,
+            Quality::Auto if known != Quality::Auto => known,
+            Quality::Auto => pace.found,
+            chosen => chosen,
+        };
+        if pace.quality.replace(quality) != Some(quality) {
+            model.configure(&VideoSettings { quality, ..wanted.video.clone() });
+        }
+        quality
+    }
+
+    /// What this machine can afford. The quickest frames count: what else runs at this moment will not always run.
+    fn measure(&self, model: &mut (dyn FaceModel + 'static)) -> Quality {
+        let mut least = Duration::MAX;
+        for round in 0..2 * REHEARSALS {
+            let start = self.clock.now();
+            if model.rehearse().is_err() {
+                return Quality::Full;
+            }
+            if round >= REHEARSALS {
+                least = least.min(self.clock.now().saturating_since(start));
+            }
+        }
+        affordable(least)
+    }
+
     /// Looks at pictures until the source fails or something else is wanted.
     fn look(
         &mut self,
@@ -91,6 +142,7 @@ impl Seeing {
         let mut tracker_ms = History::new(300);
         let mut last_frame_at = self.clock.now();
         let mut last_seq = None;
+        let mut pace = Pace::default();
         loop {
             if stop.is_set() {
                 return SessionEnd::Stopped;
@@ -98,6 +150,7 @@ impl Seeing {
             if self.wanted().as_ref() != Some(wanted) {
                 return SessionEnd::Changed;
             }
+            let quality = self.settle_quality(&mut pace, wanted, model);
             match source.next_frame(WAIT) {
                 Ok(frame) => {
                     last_frame_at = self.clock.now();
@@ -105,6 +158,10 @@ impl Seeing {
                     let camera_fps = camera_rate.frame(&frame);
                     let skipped = last_seq.map_or(0, |last: u64| frame.seq.saturating_sub(last + 1));
                     last_seq = Some(frame.seq);
+                    if !pace.thinning.takes(frame.captured_at, quality) {
+                        model.pass(&frame);
+                        continue;
+                    }
                     let report = match model.observe(&frame) {
                         Ok(report) => report,
                         Err(error) => {
@@ -113,7 +170,10 @@ impl Seeing {
                         }
                     };
                     let now = self.clock.now();
-                    tracker_ms.push(now.saturating_since(last_frame_at).as_secs_f32() * 1000.0);
+                    let spent = now.saturating_since(last_frame_at);
+                    tracker_ms.push(spent.as_secs_f32() * 1000.0);
+                    let camera_interval_secs = if camera_fps > 0.0 { 1.0 / camera_fps } else { 0.0 };
+                    pace.is_overloaded = pace.load.note(now, spent, camera_interval_secs);
                     let tracker_fps = tracker_rate.tick(now.as_secs_f64());
                     let percentiles = tracker_ms.percentiles();
                     self.shared.video.update(|v| {
@@ -121,6 +181,8 @@ impl Seeing {
                         v.tracker_fps = tracker_fps;
                         v.tracker_ms = percentiles;
                         v.dropped_count += skipped;
+                        (v.quality, v.quality_found) = (quality, pace.found);
+                        v.is_overloaded = pace.is_overloaded && quality == Quality::Eco;
                         v.message = None;
                         note_report(v, &report);
                     });
@@ -190,6 +252,7 @@ impl Watcher for Seeing {
     fn wanted(&self) -> Option<Wanted> {
         let sources = self.shared.sources.get();
         let video = self.shared.settings.get().video.clone();
+        let video = VideoSettings { quality: Quality::Auto, quality_found: Quality::Auto, ..video };
         let is_off = sources == Sources::Stopped || (sources == Sources::Devices && !video.enabled);
         (!is_off).then_some(Wanted { sources, video })
     }
@@ -215,7 +278,6 @@ impl Watcher for Seeing {
         match feed {
             VideoFeed::Frames(source) => {
                 model.reset();
-                model.configure(&wanted.video);
                 self.look(wanted, source, model, retry, stop)
             }
             VideoFeed::Reports(source) => self.listen(wanted, source, retry, stop),

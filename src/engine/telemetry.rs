@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use glam::Vec3;
 use serde::Serialize;
 
-use crate::settings::LipsyncMode;
+use crate::settings::{LipsyncMode, Quality};
 use crate::types::{Alignment, AudioHints, AudioState, HeadPose, MouthShape, Trust, VideoHints, VideoState};
 use crate::voice::Coaching;
 
@@ -50,6 +50,12 @@ pub struct VideoTelemetry {
     pub raw_position: Option<Vec3>,
     /// Broken or unread pictures so far.
     pub dropped_count: u64,
+    /// The step of tracking that is in force; `Auto` before any is.
+    pub quality: Quality,
+    /// The step that this machine was measured to afford; `Auto` where nothing was measured.
+    pub quality_found: Quality,
+    /// The machine has too much to do, and tracking is in the eco step for that.
+    pub is_overloaded: bool,
 }
 
 /// The microphone and the classifier.

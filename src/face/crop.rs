@@ -1,10 +1,12 @@
 //! Bilinear sampling of a region of the frame into a network's planar RGB input.
 //!
 //! Runs once per frame over 256×256 pixels, so it walks the frame in fixed point and looks at borders only in the
-//! part of a row that can touch one.
+//! part of a row that can touch one. Elsewhere it goes in two steps: fetch the four neighbours of a run of pixels, as
+//! bytes, which the processor can only do one by one; then mix them, which it does many at a time.
 
 use std::ops::Range;
 
+use fearless_simd::{Level, Simd, dispatch};
 use glam::Vec2;
 
 use super::picture::Picture;
@@ -29,9 +31,12 @@ pub(super) struct Normalisation {
 /// Fraction bits of coordinates: a step error of 2⁻³² px over 256 steps is nothing.
 const FRACTION_BITS: u32 = 32;
 const ONE: f64 = (1u64 << FRACTION_BITS) as f64;
-/// Fraction bits of the weights: 1/256 px; the model's own sampler has 1/32.
+/// Fraction bits of the weights at borders: 1/256 px; the model's own sampler has 1/32.
 const WEIGHT_BITS: u32 = 8;
 const WEIGHT_ONE: u32 = 1 << WEIGHT_BITS;
+
+/// Pixels that are fetched before they are mixed.
+const RUN: usize = 64;
 
 /// A walk along one row of the crop: where in the frame it starts and how far one step goes, fixed point.
 #[derive(Clone, Copy)]
@@ -62,6 +67,8 @@ pub(super) fn crop(
     let step = (roi.to_frame(Vec2::X) - origin).as_dvec2() / side as f64;
     let down = (roi.to_frame(Vec2::Y) - origin).as_dvec2() / side as f64;
     let origin = origin.as_dvec2();
+    let level = Level::new();
+    let mut run = Run::default();
 
     let rows = red.chunks_exact_mut(side).zip(green.chunks_exact_mut(side)).zip(blue.chunks_exact_mut(side));
     for (j, ((red, green), blue)) in rows.enumerate() {
@@ -80,9 +87,88 @@ pub(super) fn crop(
         for i in (0..begin).chain(end..side) {
             put(i, sample_at_border(picture, walk, i, border));
         }
-        for i in begin..end {
-            put(i, sample_inside(picture, walk, i));
+        let mut at = begin;
+        while at < end {
+            let count = (end - at).min(RUN);
+            run.fetch(picture, walk, at, count);
+            let planes = [&mut *red, &mut *green, &mut *blue].map(|plane| &mut plane[at..at + count]);
+            dispatch!(level, simd => run.mix(simd, walk, at, normalisation, planes));
+            at += count;
         }
+    }
+}
+
+/// Neighbours of a run of pixels as little-endian words: of the row above and the row below each a word with red,
+/// green and blue of the left neighbour and red of the right one, and a word with its green and blue.
+struct Run {
+    words: [[u32; RUN]; 4],
+}
+
+impl Default for Run {
+    fn default() -> Self {
+        Self { words: [[0; RUN]; 4] }
+    }
+}
+
+impl Run {
+    /// Of the pixels from step `first` of the walk on, all of them inside.
+    fn fetch(&mut self, picture: Picture<'_>, walk: Walk, first: usize, count: usize) {
+        let (mut x, mut y) = walk.at(first);
+        let [above_left, above_right, below_left, below_right] = &mut self.words;
+        let above = above_left.iter_mut().zip(above_right);
+        let below = below_left.iter_mut().zip(below_right);
+        for ((above_left, above_right), (below_left, below_right)) in above.zip(below).take(count) {
+            let at = ((y >> FRACTION_BITS) as usize * picture.width + (x >> FRACTION_BITS) as usize) * 3;
+            (*above_left, *above_right) = six(picture.rgb, at);
+            (*below_left, *below_right) = six(picture.rgb, at + picture.width * 3);
+            (x, y) = (x + walk.step_x, y + walk.step_y);
+        }
+    }
+
+    /// Mixes what was fetched into three planes.
+    #[inline(always)]
+    fn mix<S: Simd>(&self, _simd: S, walk: Walk, first: usize, normalisation: Normalisation, planes: [&mut [f32]; 3]) {
+        let (x, y) = walk.at(first);
+        // Fixed point wraps at 1 as fractions do.
+        let fraction = |start: i64, step: i64, i: usize| {
+            let bits = (start as u32).wrapping_add((step as u32).wrapping_mul(i as u32));
+            (bits >> 8) as i32 as f32 * (1.0 / (1 << 24) as f32)
+        };
+        let byte = |word: u32, index: u32| (word >> (8 * index) & 0xff) as i32 as f32;
+        let [above_left, above_right, below_left, below_right] = &self.words;
+        let above = above_left.iter().zip(above_right);
+        let below = below_left.iter().zip(below_right);
+        let [red, green, blue] = planes;
+        let places = red.iter_mut().zip(green).zip(blue);
+        for (i, (((red, green), blue), ((&al, &ar), (&bl, &br)))) in places.zip(above.zip(below)).enumerate() {
+            let (fx, fy) = (fraction(x, walk.step_x, i), fraction(y, walk.step_y, i));
+            let mix = |a: f32, b: f32, c: f32, d: f32| {
+                let (above, below) = (a + (b - a) * fx, c + (d - c) * fx);
+                (above + (below - above) * fy) * normalisation.scale + normalisation.offset
+            };
+            *red = mix(byte(al, 0), byte(al, 3), byte(bl, 0), byte(bl, 3));
+            *green = mix(byte(al, 1), byte(ar, 0), byte(bl, 1), byte(br, 0));
+            *blue = mix(byte(al, 2), byte(ar, 1), byte(bl, 2), byte(br, 1));
+        }
+    }
+}
+
+/// Two neighbouring pixels at a place in the bytes, as two words; 0 where there are none.
+fn six(rgb: &[u8], at: usize) -> (u32, u32) {
+    if let Some(&bytes) = rgb.get(at..).and_then(|rest| rest.first_chunk::<8>()) {
+        let both = u64::from_le_bytes(bytes);
+        return (both as u32, (both >> 32) as u32);
+    }
+    match rgb.get(at..) {
+        Some(&[a, b, c, d, e, f, ..]) => (u32::from_le_bytes([a, b, c, d]), u32::from_le_bytes([e, f, 0, 0])),
+        _ => (0, 0),
+    }
+}
+
+impl Walk {
+    /// Where step `i` is.
+    fn at(self, i: usize) -> (i64, i64) {
+        (self.x + self.step_x * i as i64, self.y + self.step_y * i as i64)
     }
 }
 
@@ -114,27 +200,8 @@ fn weights(x: i64, y: i64) -> [u32; 4] {
     [nx * ny, fx * ny, nx * fy, fx * fy]
 }
 
-fn sample_inside(picture: Picture<'_>, walk: Walk, i: usize) -> [u32; 3] {
-    let (x, y) = (walk.x + walk.step_x * i as i64, walk.y + walk.step_y * i as i64);
-    let [w00, w10, w01, w11] = weights(x, y);
-    let at = ((y >> FRACTION_BITS) as usize * picture.width + (x >> FRACTION_BITS) as usize) * 3;
-    let below = at + picture.width * 3;
-    let (Some(&[r0, g0, b0, r1, g1, b1]), Some(&[r2, g2, b2, r3, g3, b3])) =
-        (six(picture.rgb, at), six(picture.rgb, below))
-    else {
-        return [0; 3];
-    };
-    let mix =
-        |a: u8, b: u8, c: u8, d: u8| u32::from(a) * w00 + u32::from(b) * w10 + u32::from(c) * w01 + u32::from(d) * w11;
-    [mix(r0, r1, r2, r3), mix(g0, g1, g2, g3), mix(b0, b1, b2, b3)]
-}
-
-fn six(rgb: &[u8], at: usize) -> Option<&[u8; 6]> {
-    rgb.get(at..at + 6)?.first_chunk()
-}
-
 fn sample_at_border(picture: Picture<'_>, walk: Walk, i: usize, border: Border) -> [u32; 3] {
-    let (x, y) = (walk.x + walk.step_x * i as i64, walk.y + walk.step_y * i as i64);
+    let (x, y) = walk.at(i);
     let (column, row) = (x >> FRACTION_BITS, y >> FRACTION_BITS);
     let (width, height) = (picture.width as i64, picture.height as i64);
     let mut sums = [0; 3];

@@ -2,6 +2,10 @@
 //!
 //! The files come with omote, but a build can be wrong: whatever does not fit becomes [`FaceError::Model`].
 
+mod fuse;
+mod kernels;
+mod trunk;
+
 use tract_onnx::prelude::*;
 use tract_onnx::tract_hir::internal::ensure;
 
@@ -33,11 +37,21 @@ impl Network {
     }
 
     fn try_load(spec: &'static ModelSpec) -> TractResult<Self> {
+        let mut model = Self::read(spec)?;
+        fuse::fuse_trunk(&mut model)?;
+        Self::prepare(spec, model)
+    }
+
+    fn read(spec: &'static ModelSpec) -> TractResult<TypedModel> {
         let mut onnx = tract_onnx::onnx();
         prelu::register(&mut onnx);
         let model = onnx.model_for_read(&mut &*spec.onnx)?;
         let names: Vec<_> = model.output_outlets()?.iter().map(|outlet| model.node(outlet.node).name.clone()).collect();
         ensure!(names.iter().eq(spec.outputs.iter().map(|(name, _)| name)), "its outputs are {names:?}");
+        model.into_typed()
+    }
+
+    fn prepare(spec: &'static ModelSpec, model: TypedModel) -> TractResult<Self> {
         let model = model.into_optimized()?;
         ensure!(model.input_outlets()?.len() == 1, "it wants {} inputs", model.input_outlets()?.len());
         check_fact("input", model.input_fact(0)?, spec.input)?;
@@ -80,6 +94,33 @@ fn check_fact(name: &str, fact: &TypedFact, shape: &[usize]) -> TractResult<()> 
 }
 
 #[cfg(test)]
+impl Network {
+    /// As tract makes it, without our operators: what they are compared with.
+    pub fn load_plain(spec: &'static ModelSpec) -> Self {
+        Self::prepare(spec, Self::read(spec).unwrap()).unwrap()
+    }
+
+    /// Milliseconds of each kind of operator in one run, the dearest first.
+    pub fn profile(&self, runs: usize) -> Vec<(String, f64)> {
+        let mut spent = std::collections::BTreeMap::<String, f64>::new();
+        let mut state = self.plan.spawn().unwrap();
+        for _ in 0..runs {
+            let input = Tensor::zero::<f32>(self.spec.input).unwrap();
+            let outputs = state.run_plan_with_eval(tvec!(input.into_tvalue()), |context, state, node, inputs| {
+                let start = super::bench::worked_secs();
+                let outputs = tract_onnx::tract_core::plan::eval(context, state, node, inputs);
+                *spent.entry(node.op.name().to_string()).or_default() += super::bench::worked_secs() - start;
+                outputs
+            });
+            outputs.unwrap();
+        }
+        let mut spent: Vec<_> = spent.into_iter().map(|(name, secs)| (name, secs * 1e3 / runs as f64)).collect();
+        spent.sort_by(|a, b| b.1.total_cmp(&a.1));
+        spent
+    }
+}
+
+#[cfg(test)]
 mod tests {
     use super::*;
     use crate::face::{blendshapes, detector, mesh};
@@ -98,6 +139,31 @@ mod tests {
         for spec in [&TRUNCATED, &WRONG_INPUT, &WRONG_OUTPUT, &WRONG_NAME] {
             let Err(error) = Network::load(spec) else { panic!("a wrong model was taken") };
             assert_eq!(error.kind(), ErrorKind::Setup);
+        }
+    }
+
+    #[test]
+    fn the_trunk_run_by_rows_gives_what_the_layers_give() {
+        let mut model = Network::read(&mesh::MODEL).unwrap();
+        assert!(fuse::fuse_trunk(&mut model).unwrap(), "the trunk was not found");
+        let by_rows = Network::prepare(&mesh::MODEL, model).unwrap();
+        let by_layers = Network::load_plain(&mesh::MODEL);
+        for seed in 0..3 {
+            let mut rng = crate::signal::Rng::new(seed);
+            let picture: Vec<f32> =
+                (0..3 * 256 * 256).map(|i| rng.range(0.0, 1.0) * ((i % 256) as f32 / 255.0)).collect();
+            let [points, presence, third] = by_rows.run(|input| input.copy_from_slice(&picture)).unwrap();
+            let expected: [Vec<f32>; 3] = by_layers.run(|input| input.copy_from_slice(&picture)).unwrap();
+            let worst = |a: &[f32], b: &[f32]| a.iter().zip(b).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
+            let errors = [(&points, 0), (&presence, 1), (&third, 2)].map(|(got, i)| worst(got, &expected[i]));
+            assert!(errors[0] < 2e-3 && errors[1] < 1e-4 && errors[2] < 1e-4, "off by {errors:?}");
+        }
+    }
+
+    #[test]
+    fn networks_without_a_trunk_stay_as_they_are() {
+        for spec in [&blendshapes::MODEL, &detector::MODEL] {
+            assert!(!fuse::fuse_trunk(&mut Network::read(spec).unwrap()).unwrap(), "{}", spec.name);
         }
     }
 

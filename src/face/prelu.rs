@@ -11,9 +11,16 @@ pub(super) fn register(onnx: &mut tract_onnx::Onnx) {
 
 /// `x` or `x · slope` of its channel, whichever its sign says; input `[batch, channels, ...]`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-struct FusedPrelu {
+pub(super) struct FusedPrelu {
     /// One slope for each channel, `[channels]`, f32.
     slopes: Arc<Tensor>,
+}
+
+impl FusedPrelu {
+    /// One for each channel.
+    pub fn slopes(&self) -> TractResult<&[f32]> {
+        self.slopes.try_as_plain_ram()?.as_slice::<f32>()
+    }
 }
 
 impl Op for FusedPrelu {
@@ -31,7 +38,7 @@ impl EvalOp for FusedPrelu {
         let mut tensor = args_1!(inputs).into_tensor();
         let inner: usize = tensor.shape().iter().skip(2).product();
         if inner > 0 {
-            let slopes = self.slopes.try_as_plain_ram()?.as_slice::<f32>()?;
+            let slopes = self.slopes()?;
             let mut view = tensor.try_as_plain_ram_mut()?;
             let channels = view.as_slice_mut::<f32>()?.chunks_exact_mut(inner);
             for (channel, &slope) in channels.zip(slopes.iter().cycle()) {

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use crate::settings::VideoSettings;
-use crate::types::{FaceObservation, FaceReport, Timestamp, VideoFrame, VideoHints, VideoState};
+use crate::settings::{Quality, VideoSettings};
+use crate::types::{ARKIT_COUNT, FaceObservation, FaceReport, Timestamp, VideoFrame, VideoHints, VideoState};
 
 use super::blendshapes::BlendshapeModel;
 use super::detector::{Detection, Detector};
@@ -62,6 +62,10 @@ pub struct FaceTracker {
     tracking: Tracking,
     smoothing: Smoothing,
     mouth_rest: MouthRest,
+    /// Blendshapes are weighed in every second frame only.
+    is_light: bool,
+    /// In a light frame after one with blendshapes: those.
+    held_blendshapes: Option<[f32; ARKIT_COUNT]>,
     /// When the last observation was made.
     observed_at: Option<Timestamp>,
     is_turned_away: bool,
@@ -102,6 +106,8 @@ impl FaceTracker {
             tracking: Tracking::START,
             smoothing: Smoothing::default(),
             mouth_rest: MouthRest::default(),
+            is_light: false,
+            held_blendshapes: None,
             observed_at: None,
             is_turned_away: false,
             sees_several: false,
@@ -160,12 +166,20 @@ impl FaceTracker {
         self.tracking = Tracking::Lost { detected_at: None, turned_away_until };
         self.observed_at = None;
         self.is_turned_away = false;
+        self.held_blendshapes = None;
     }
 
     /// Measures what was seen.
     fn describe(&mut self, seen: Seen, at: Timestamp) -> Result<FaceObservation, FaceError> {
         let Seen { mesh, head } = seen;
-        let blendshapes = self.blendshapes.weigh(&mesh.landmarks_px)?;
+        let blendshapes = match self.held_blendshapes.take() {
+            Some(held) => held,
+            None => {
+                let weights = self.blendshapes.weigh(&mesh.landmarks_px)?;
+                self.held_blendshapes = self.is_light.then_some(weights);
+                weights
+            }
+        };
         let face = Face { landmarks_px: &mesh.landmarks_px, head: &head, blendshapes: &blendshapes };
         let dt = self.secs_since_last(at);
         let (mouth, lids, brows) = (face.mouth(&mut self.mouth_rest, dt.unwrap_or(0.0)), face.lids(), face.brows());
@@ -264,5 +278,22 @@ impl FaceModel for FaceTracker {
 
     fn configure(&mut self, settings: &VideoSettings) {
         self.options.fov_deg = settings.fov_deg;
+        self.is_light = settings.quality == Quality::Light;
+        self.held_blendshapes = None;
+    }
+
+    fn pass(&mut self, frame: &VideoFrame) {
+        if let Ok(picture) = Picture::new(frame) {
+            // Frozen and slow sources are told by every picture.
+            self.watch.look(picture, frame.captured_at);
+        }
+    }
+
+    fn rehearse(&mut self) -> Result<(), FaceError> {
+        const SIDE: usize = 256;
+        let picture = Picture { width: SIDE, height: SIDE, rgb: &[128; SIDE * SIDE * 3] };
+        let mesh = self.mesh.observe(picture, Roi::letterbox(SIDE, SIDE))?;
+        self.blendshapes.weigh(&mesh.landmarks_px)?;
+        Ok(())
     }
 }

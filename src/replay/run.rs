@@ -6,10 +6,10 @@ use std::time::{Duration, Instant};
 use super::feed::{SoundFeed, SoundItem, VideoFeed, VideoItem};
 use super::performance::{Performance, PerformanceEvent, PerformanceReport};
 use crate::avatar::AvatarModel;
-use crate::engine::{SoundPath, Stage, StageFrame, camera_of, lost_sound_state, lost_state};
+use crate::engine::{SoundPath, Stage, StageFrame, Thinning, camera_of, lost_sound_state, lost_state};
 use crate::face::{FaceError, FaceModel};
 use crate::render::Camera;
-use crate::settings::Settings;
+use crate::settings::{Quality, Settings};
 use crate::types::{AudioReport, FaceReport, SourceError, Timestamp};
 use crate::voice::{VisemeModel, VoiceError};
 
@@ -171,6 +171,8 @@ enum Source {
 struct Eyes {
     feed: VideoFeed,
     model: Box<dyn FaceModel>,
+    quality: Quality,
+    thinning: Thinning,
     is_lost: bool,
 }
 
@@ -189,7 +191,9 @@ impl Reports {
                 Source::Performance { events: performance.events.into_iter(), ahead: None }
             }
             Inputs::Media { video, audio } => {
-                let video = video.map(|(feed, model)| Eyes { feed, model, is_lost: false });
+                let quality = settings.video.quality;
+                let thinning = Thinning::default();
+                let video = video.map(|(feed, model)| Eyes { feed, model, quality, thinning, is_lost: false });
                 let audio = match audio {
                     Some((feed, mut model)) => {
                         model.configure(&settings.audio);
@@ -251,7 +255,7 @@ impl Reports {
             Source::Media { video, audio } => {
                 if let Some(eyes) = video {
                     while let Some(item) = eyes.feed.due(now)? {
-                        let report = eyes.look(item)?;
+                        let Some(report) = eyes.look(item)? else { continue };
                         let is_lost = eyes.is_lost;
                         *end = (*end).max(report.captured_at);
                         seen(report, sink, stage)?;
@@ -289,18 +293,23 @@ impl Reports {
 }
 
 impl Eyes {
-    fn look(&mut self, item: VideoItem) -> Result<FaceReport, ReplayError> {
+    /// What the item shows; `None` for a picture that is not looked at, to save work.
+    fn look(&mut self, item: VideoItem) -> Result<Option<FaceReport>, ReplayError> {
         match item {
             VideoItem::Lost(at, error) => {
                 self.is_lost = true;
-                Ok(FaceReport { captured_at: at, state: lost_state(&error), ..FaceReport::default() })
+                Ok(Some(FaceReport { captured_at: at, state: lost_state(&error), ..FaceReport::default() }))
             }
             VideoItem::Frame(frame) => {
                 if std::mem::take(&mut self.is_lost) {
                     // As live: a camera that comes back is opened anew.
                     self.model.reset();
                 }
-                Ok(self.model.observe(&frame)?)
+                if !self.thinning.takes(frame.captured_at, self.quality) {
+                    self.model.pass(&frame);
+                    return Ok(None);
+                }
+                Ok(Some(self.model.observe(&frame)?))
             }
         }
     }

@@ -6,7 +6,7 @@ use super::meter::level_meter_ui;
 use super::words::{self, Mood};
 use super::{ControlState, UiAction, remote_panel, theme};
 use crate::engine::{Command, Sources};
-use crate::settings::CalibrationSettings;
+use crate::settings::{CalibrationSettings, Quality};
 
 pub(super) fn sources_ui(ui: &mut Ui, state: &mut ControlState<'_>) {
     theme::group_ui(ui, "Camera and microphone", |ui| {
@@ -88,6 +88,7 @@ fn running_ui(ui: &mut Ui, state: &mut ControlState<'_>) {
 }
 
 fn tracking_ui(ui: &mut Ui, state: &mut ControlState<'_>) {
+    quality_ui(ui, state);
     let motion = &mut state.settings.motion;
     ui.add(Slider::new(&mut motion.head_strength, 0.0..=2.0).text("Head turns"));
     ui.add(Slider::new(&mut motion.position_strength, 0.0..=2.0).text("Head moves"));
@@ -99,6 +100,28 @@ fn tracking_ui(ui: &mut Ui, state: &mut ControlState<'_>) {
     ui.checkbox(&mut motion.saccades, "Small eye movements");
     ui.checkbox(&mut motion.behaviour_blinks, "Blinks at turns and pauses");
     ui.add(Slider::new(&mut state.settings.audio.gain_db, -30.0..=30.0).text("Gain, dB"));
+}
+
+fn quality_ui(ui: &mut Ui, state: &mut ControlState<'_>) {
+    let (in_force, is_overloaded) = (state.telemetry.video.quality, state.telemetry.video.is_overloaded);
+    let chosen = &mut state.settings.video.quality;
+    let combo = ComboBox::from_id_salt("Tracking quality").truncate().selected_text(words::quality(*chosen));
+    ui.horizontal(|ui| {
+        let response = combo.show_ui(ui, |ui| {
+            for quality in Quality::ALL {
+                let (title, help) = (words::quality(quality), words::quality_help(quality));
+                ui.selectable_value(chosen, quality, title).on_hover_text(help);
+            }
+        });
+        response.response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::ComboBox, true, "Tracking quality"));
+        response.response.on_hover_text("How much of the machine face tracking may take");
+        ui.label("Quality");
+    });
+    if is_overloaded {
+        theme::message_ui(ui, theme::WARN, "the computer has too much to do: every second picture is tracked");
+    } else if *chosen == Quality::Auto && in_force != Quality::Auto {
+        theme::message_ui(ui, theme::DIM, &format!("now: {}", words::quality(in_force)));
+    }
 }
 
 /// A drop-down of device names; an empty choice means "take what there is".

@@ -1,6 +1,6 @@
 //! States and reasons in the streamer's words.
 
-use crate::settings::VideoSource;
+use crate::settings::{Quality, VideoSource};
 use crate::types::{AudioHints, AudioState, VideoHints, VideoState};
 
 /// How a state feels: decides its colour.
@@ -61,4 +61,22 @@ pub(super) fn audio_hints(hints: AudioHints) -> impl Iterator<Item = &'static st
         "noisy" => "noisy",
         other => other,
     })
+}
+
+pub(super) fn quality(quality: Quality) -> &'static str {
+    match quality {
+        Quality::Auto => "automatic",
+        Quality::Full => "full",
+        Quality::Light => "light",
+        Quality::Eco => "eco",
+    }
+}
+
+pub(super) fn quality_help(quality: Quality) -> &'static str {
+    match quality {
+        Quality::Auto => "What this computer can afford; eco while it has too much to do",
+        Quality::Full => "Every picture in full",
+        Quality::Light => "At most 30 pictures a second, expressions in every second of them",
+        Quality::Eco => "At most 15 pictures a second: half the work",
+    }
 }

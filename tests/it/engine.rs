@@ -11,7 +11,7 @@ use omote::engine::{
 };
 use omote::face::{FaceError, FaceModel};
 use omote::render::{Gpu, GpuOptions, RenderError};
-use omote::settings::{AudioSettings, Settings};
+use omote::settings::{AudioSettings, Quality, Settings};
 use omote::sync::SessionClock;
 use omote::types::{
     ARKIT_COUNT, AudioReport, AudioState, ErrorKind, FaceObservation, FaceReport, SourceError, Timestamp, VideoFrame,
@@ -235,6 +235,30 @@ fn devices_may_come_fail_and_return_at_any_time() {
     let began = Instant::now();
     drop(engine);
     assert!(began.elapsed() < Duration::from_secs(3), "the engine ends in {:?}", began.elapsed());
+}
+
+#[test]
+fn the_step_of_tracking_changes_while_the_camera_stays_open() {
+    let switches = Arc::new(Switches::default());
+    switches.is_camera_there.store(true, Ordering::SeqCst);
+    let mut engine = start(&switches, Settings::default(), false);
+    // The test's model costs nothing, so the machine affords everything.
+    let telemetry = wait_for(&engine, "a measured step", LONG, |t| t.video.quality != Quality::Auto);
+    assert_eq!((telemetry.video.quality, telemetry.video.quality_found), (Quality::Full, Quality::Full));
+    wait_for(&engine, "rates", LONG, |t| t.video.camera_fps > 0.0 && t.video.tracker_fps > 0.0);
+    let mut settings = Settings::default();
+    settings.video.quality = Quality::Eco;
+    engine.set_settings(settings.clone());
+    let is_thin = |t: &Telemetry| t.video.quality == Quality::Eco && t.video.tracker_fps < 0.6 * t.video.camera_fps;
+    let telemetry = wait_for(&engine, "fewer pictures", LONG, is_thin);
+    assert_eq!(telemetry.video.state, VideoState::Tracked);
+    wait_for(&engine, "trust all the same", LONG, |t| t.stage.trust.face > 0.9);
+    // What was found and kept is not measured again.
+    settings.video.quality = Quality::Auto;
+    settings.video.quality_found = Quality::Light;
+    engine.set_settings(settings);
+    wait_for(&engine, "the kept step", LONG, |t| t.video.quality == Quality::Light);
+    assert_eq!(switches.camera_opens.load(Ordering::SeqCst), 1, "the camera was opened anew");
 }
 
 #[test]

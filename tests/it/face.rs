@@ -7,6 +7,7 @@ use std::sync::{LazyLock, Mutex, MutexGuard};
 use glam::{Mat3, Quat, Vec3};
 use omote::capture::presenter::{Painter, PresenterPose, Scene};
 use omote::face::{FaceError, FaceModel, FaceOptions, FaceTracker};
+use omote::settings::{Quality, VideoSettings};
 use omote::types::{ARKIT_NAMES, FaceObservation, FaceReport, Gaze, HeadPose, Lids, Timestamp, VideoFrame, VideoState};
 
 const RAW: FaceOptions = FaceOptions { smoothing: false, fov_deg: 63.0 };
@@ -16,6 +17,7 @@ fn tracker(options: FaceOptions) -> MutexGuard<'static, FaceTracker> {
     static TRACKER: LazyLock<Mutex<FaceTracker>> = LazyLock::new(|| Mutex::new(FaceTracker::load(RAW).unwrap()));
     let mut tracker = TRACKER.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
     tracker.reset();
+    tracker.configure(&VideoSettings::default());
     tracker.set_options(options);
     tracker
 }
@@ -167,6 +169,41 @@ fn a_frozen_picture_is_told_within_half_a_second_and_over_at_the_next_change() {
     assert!((0.39..=0.5).contains(&said), "{said}");
     let report = tracker.observe(&frame(&noisy(&portrait, 7), said + 0.03)).unwrap();
     assert_eq!(report.state, VideoState::Tracked);
+}
+
+#[test]
+fn the_light_step_weighs_expressions_in_every_second_picture() {
+    let mut tracker = tracker(RAW);
+    tracker.rehearse().unwrap();
+    let portrait = astronaut();
+    // The face wanders, so that no two pictures give the same weights.
+    let see = |tracker: &mut FaceTracker, i: u32| {
+        let mut picture = flat(560, 540, 90);
+        image::imageops::overlay(&mut picture, &portrait, i64::from(3 * i), i64::from(2 * i));
+        tracker.observe(&frame(&picture, f64::from(i) / 30.0)).unwrap().observation.unwrap()
+    };
+    let full: Vec<FaceObservation> = (0..3).map(|i| see(&mut tracker, i)).collect();
+    assert!(full.windows(2).all(|pair| pair[0].blendshapes != pair[1].blendshapes));
+    tracker.configure(&VideoSettings { quality: Quality::Light, ..VideoSettings::default() });
+    let light: Vec<FaceObservation> = (3..9).map(|i| see(&mut tracker, i)).collect();
+    let is_new: Vec<bool> = light.windows(2).map(|pair| pair[0].blendshapes != pair[1].blendshapes).collect();
+    assert_eq!(is_new, [false, true, false, true, false]);
+    assert!(light.windows(2).all(|pair| pair[0].landmarks_px != pair[1].landmarks_px));
+}
+
+#[test]
+fn passed_pictures_still_tell_a_frozen_source() {
+    let mut tracker = tracker(RAW);
+    let portrait = astronaut();
+    assert_eq!(tracker.observe(&frame(&portrait, 0.0)).unwrap().state, VideoState::Tracked);
+    for i in 1..20 {
+        tracker.pass(&frame(&portrait, f64::from(i) / 30.0));
+    }
+    assert_eq!(tracker.observe(&frame(&portrait, 0.7)).unwrap().state, VideoState::Frozen);
+    for i in 1..20 {
+        tracker.pass(&frame(&noisy(&portrait, i * 977), 0.7 + f64::from(i) / 30.0));
+    }
+    assert_eq!(tracker.observe(&frame(&noisy(&portrait, 7), 1.4)).unwrap().state, VideoState::Tracked);
 }
 
 #[test]
