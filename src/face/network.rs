@@ -82,7 +82,7 @@ fn check_fact(name: &str, fact: &TypedFact, shape: &[usize]) -> TractResult<()> 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::face::{blendshapes, detector, mesh};
+    use crate::face::{blendshapes, detector, far_detector, mesh};
     use crate::types::ErrorKind;
 
     #[test]
@@ -109,6 +109,7 @@ mod tests {
     fn the_descriptions_beside_the_models_are_true() {
         let specs = [
             (&detector::MODEL, include_str!("../../models/face/face_detector.toml")),
+            (&far_detector::MODEL, include_str!("../../models/face/face_detector_far.toml")),
             (&mesh::MODEL, include_str!("../../models/face/face_landmarks_detector.toml")),
             (&blendshapes::MODEL, include_str!("../../models/face/face_blendshapes.toml")),
         ];
