@@ -3,10 +3,13 @@
 use std::time::Duration;
 
 use crate::settings::VideoSettings;
-use crate::types::{FaceObservation, FaceReport, Timestamp, VideoFrame, VideoHints, VideoState};
+use crate::types::{
+    FaceObservation, FaceReport, Gaze, Lids, MouthRatios, Timestamp, VideoFrame, VideoHints, VideoState,
+};
 
 use super::acquire::{Acquire, Find, Place};
 use super::blendshapes::BlendshapeModel;
+use super::covered::{Cover, Covers};
 use super::features::{Face, MouthRest};
 use super::head::{Head, HeadSolver};
 use super::liveness::{Liveness, Sign};
@@ -67,6 +70,10 @@ pub struct FaceTracker {
     observed_at: Option<Timestamp>,
     is_turned_away: bool,
     liveness: Liveness,
+    covers: Covers,
+    cover: Cover,
+    /// How far the mouth was open when it was surely to be seen.
+    sure_open: f32,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -106,6 +113,9 @@ impl FaceTracker {
             observed_at: None,
             is_turned_away: false,
             liveness: Liveness::default(),
+            covers: Covers::default(),
+            cover: Cover::default(),
+            sure_open: 0.0,
         })
     }
 
@@ -195,10 +205,11 @@ impl FaceTracker {
         self.observed_at = None;
         self.is_turned_away = false;
         self.liveness = Liveness::default();
+        (self.covers, self.cover, self.sure_open) = (Covers::default(), Cover::default(), 0.0);
     }
 
     /// Measures what was seen.
-    fn describe(&mut self, seen: Seen, at: Timestamp) -> Result<FaceObservation, FaceError> {
+    fn describe(&mut self, picture: Picture<'_>, seen: Seen, at: Timestamp) -> Result<FaceObservation, FaceError> {
         let Seen { mesh, head } = seen;
         let blendshapes = self.blendshapes.weigh(&mesh.landmarks_px)?;
         let face = Face { landmarks_px: &mesh.landmarks_px, head: &head, blendshapes: &blendshapes };
@@ -220,12 +231,30 @@ impl FaceTracker {
             self.smoothing = Smoothing::default();
             self.liveness = Liveness::default();
         }
+        self.cover = self.covers.step(picture, &observation.landmarks_px, head.facing, dt.unwrap_or(0.0));
+        self.hide(&mut observation);
         self.liveness.step(Sign::of(&observation), dt.unwrap_or(0.0));
         if self.options.smoothing {
             self.smoothing.apply(&mut observation, dt.unwrap_or(0.0));
         }
         self.observed_at = Some(at);
         Ok(observation)
+    }
+
+    /// Takes out what the networks only made up: they draw a mouth on every hand and eyes on dark glasses.
+    fn hide(&mut self, observation: &mut FaceObservation) {
+        let mouth = &mut observation.mouth;
+        if self.cover.mouth {
+            (*mouth, self.sure_open) = (MouthRatios::default(), 0.0);
+        } else if self.cover.mouth_doubtful {
+            // What comes before the mouth may close it, never open it.
+            mouth.open = mouth.open.min(self.sure_open);
+        } else {
+            self.sure_open = mouth.open;
+        }
+        if self.cover.eyes {
+            (observation.lids, observation.gaze) = (Lids::default(), Gaze::default());
+        }
     }
 
     /// Seconds since the last observation; `None` if that was too long ago to mean anything now.
@@ -247,7 +276,11 @@ impl FaceTracker {
     /// With hysteresis, so that a face at the limit does not flicker between two states.
     fn presence(&mut self, facing: f32) -> VideoState {
         self.is_turned_away = facing < if self.is_turned_away { TURNED_BACK } else { TURNED_AWAY };
-        if self.is_turned_away { VideoState::TurnedAway } else { VideoState::Tracked }
+        match self.cover {
+            _ if self.is_turned_away => VideoState::TurnedAway,
+            Cover { mouth: true, .. } => VideoState::MouthCovered,
+            _ => VideoState::Tracked,
+        }
     }
 
     fn hints(&self, picture: Picture<'_>, look: Look, observation: Option<&FaceObservation>) -> VideoHints {
@@ -255,6 +288,7 @@ impl FaceTracker {
         if let Some(observation) = observation {
             let landmarks = &observation.landmarks_px;
             hints.several_faces = self.acquire.sees_several();
+            hints.eyes_covered = self.cover.eyes;
             hints.picture = self.liveness.is_picture();
             hints.at_edge = bounds(landmarks).is_some_and(|(min, max)| {
                 min.min_element() < 0.0 || max.x > picture.width as f32 || max.y > picture.height as f32
@@ -279,7 +313,14 @@ impl FaceModel for FaceTracker {
             }
             Look { is_frozen: true, .. } => (VideoState::Frozen, None),
             Look { light, .. } => match self.see(picture, at)? {
-                Some(seen) => (self.presence(seen.head.facing), Some(self.describe(seen, at)?)),
+                Some(seen) => {
+                    let facing = seen.head.facing;
+                    let observation = self.describe(picture, seen, at)?;
+                    match self.cover.too_dark {
+                        true => (VideoState::TooDark, None),
+                        false => (self.presence(facing), Some(observation)),
+                    }
+                }
                 None => (self.absence(at, light), None),
             },
         };
