@@ -7,6 +7,7 @@
 //! * `listen` – one recording through the sound path and the mixer, in causal time
 //! * `score`, `timing` – the figures
 //! * `lipsync` – all of it over a folder
+//! * `robustness` – what becomes of faces in bad pictures
 //! * `ventriloquist` – does the mouth go on when a source is lost?
 
 mod calibrate;
@@ -14,6 +15,7 @@ mod labels;
 mod lipsync;
 mod listen;
 mod recordings;
+pub mod robustness;
 mod score;
 mod timing;
 pub mod ventriloquist;
@@ -21,6 +23,7 @@ pub mod ventriloquist;
 use std::path::PathBuf;
 
 use crate::audio::RateError;
+use crate::face::FaceError;
 use crate::types::{ErrorKind, SourceError};
 use crate::voice::VoiceError;
 
@@ -57,6 +60,9 @@ pub enum EvalError {
     /// A recording has a rate that nothing can be made of.
     #[error(transparent)]
     Rate(#[from] RateError),
+    /// The face model fails.
+    #[error(transparent)]
+    Face(#[from] FaceError),
     /// There is no classifier.
     #[error(transparent)]
     Voice(#[from] VoiceError),
@@ -68,6 +74,7 @@ impl EvalError {
         match self {
             Self::Folder { .. } => ErrorKind::Setup,
             Self::Labels { .. } | Self::Rate(_) => ErrorKind::Corrupt,
+            Self::Face(error) => error.kind(),
             Self::Sound(error) => error.kind(),
             Self::Voice(error) => error.kind(),
         }

@@ -2,21 +2,26 @@
 //!
 //! Knows nothing of cameras (`capture`) or voices. Sides are the person's; pictures are unflipped.
 //!
-//! The way of a frame: `watch` looks at the picture as such (dark, black, frozen); `detector` finds a face while none
-//! is followed; `roi` and `crop` cut it out level and square; `mesh` puts 478 landmarks on it, whose box is the next
+//! The way of a frame: `watch` looks at the picture as such (dark, black, frozen); `acquire` finds a face while none
+//! is followed (`detector`, then `far_detector`) and `liveness` tells it from a picture; `roi` and `crop` cut it out level and square; `mesh` puts 478 landmarks on it, whose box is the next
 //! frame's region; `blendshapes` weighs 52 expressions; `head` fits position and rotation; `features` measures mouth,
-//! lids, brows and gaze in the head's own space; `smoothing` calms them. `tracker` is all of it in order.
+//! lids, brows and gaze in the head's own space; `covered` says which of them are only made
+//! up; `smoothing` calms them. `tracker` is all of it in order.
 //!
 //! Spaces: frame (pixels, x right, y down), region (0..1 over a rotated rectangle of the frame), camera and head
 //! (centimetres, see `head`). The networks are described in `models/face`.
 
+mod acquire;
 #[cfg(test)]
 mod bench;
 mod blendshapes;
+mod covered;
 mod crop;
 mod detector;
+mod far_detector;
 mod features;
 mod head;
+mod liveness;
 mod mesh;
 mod network;
 mod picture;

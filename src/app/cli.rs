@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-pub use eval::{CalibrateArgs, EvalArgs, EvalCommand, EvalLipsyncArgs, EvalVentriloquistArgs};
+pub use eval::{CalibrateArgs, EvalArgs, EvalCommand, EvalLipsyncArgs, EvalRobustnessArgs, EvalVentriloquistArgs};
 
 use crate::settings::{Background, LipsyncMode, Settings};
 

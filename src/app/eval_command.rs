@@ -6,15 +6,16 @@ use std::path::Path;
 
 use anyhow::{Context, anyhow, bail};
 
-use super::cli::{EvalArgs, EvalCommand, EvalLipsyncArgs, EvalVentriloquistArgs, apply_sets};
+use super::cli::{EvalArgs, EvalCommand, EvalLipsyncArgs, EvalRobustnessArgs, EvalVentriloquistArgs, apply_sets};
 use super::replay_command::create;
 use super::say::say;
-use crate::eval::{Figures, LipsyncEval, LipsyncOptions, eval_lipsync, ventriloquist};
+use crate::eval::{Figures, LipsyncEval, LipsyncOptions, eval_lipsync, robustness, ventriloquist};
 
 /// Measures and prints.
 pub(super) fn eval(args: &EvalArgs) -> anyhow::Result<()> {
     match &args.what {
         EvalCommand::Lipsync(args) => lipsync(args),
+        EvalCommand::Robustness(args) => robustness(args),
         EvalCommand::Ventriloquist(args) => ventriloquist(args),
     }
 }
@@ -151,6 +152,39 @@ fn ventriloquist(args: &EvalVentriloquistArgs) -> anyhow::Result<()> {
     let broken = figures.broken().count();
     if broken > 0 {
         bail!("{broken} of {} limits of the mix are broken", figures.gates.len());
+    }
+    Ok(())
+}
+
+fn robustness(args: &EvalRobustnessArgs) -> anyhow::Result<()> {
+    let options = robustness::RobustnessOptions { portraits: args.portraits.clone(), only: args.only.clone() };
+    let mut sheet = robustness::Sheet::default();
+    let figures = robustness::robustness(&options, &mut |case, picture, report| {
+        say(&case.name);
+        sheet.add(case, picture, report);
+    })?;
+    if figures.is_empty() {
+        bail!("no case has {} in its group or name", args.only.as_deref().unwrap_or_default());
+    }
+    if let Some(path) = &args.pictures {
+        let sheet = sheet.compose();
+        sheet.save(path).with_context(|| format!("the picture sheet cannot be written: {}", path.display()))?;
+    }
+    let is_on_stdout = args.json.as_deref() == Some(Path::new("-"));
+    if let Some(path) = &args.json {
+        let json = serde_json::to_string_pretty(&figures)?;
+        if is_on_stdout {
+            std::io::stdout().lock().write_all(json.as_bytes())?;
+        } else {
+            std::fs::write(path, json).with_context(|| format!("the file cannot be written: {}", path.display()))?;
+        }
+    }
+    if !is_on_stdout {
+        std::io::stdout().lock().write_all(robustness::table(&figures).as_bytes())?;
+    }
+    let broken = figures.iter().filter(|case| !case.broken.is_empty()).count();
+    if broken > 0 {
+        bail!("{broken} of {} cases are not as they should be", figures.len());
     }
     Ok(())
 }

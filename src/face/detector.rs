@@ -1,4 +1,4 @@
-//! BlazeFace, short range: finds faces in the whole picture. Runs only while no face is followed.
+//! BlazeFace, short range: finds faces in the whole picture. Runs while no face is followed, and now and then beside.
 
 use glam::Vec2;
 
@@ -17,15 +17,37 @@ pub(super) static MODEL: ModelSpec = ModelSpec {
 };
 
 const SIDE: usize = 128;
-const NORMALISATION: Normalisation = Normalisation { scale: 1.0 / 127.5, offset: -1.0 };
+pub(super) const NORMALISATION: Normalisation = Normalisation { scale: 1.0 / 127.5, offset: -1.0 };
 /// Grids of anchors: cells in a row, anchors in a cell.
 const GRIDS: [(usize, usize); 2] = [(16, 2), (8, 6)];
 const ANCHOR_COUNT: usize = 896;
 /// Centre, size, six key points.
-const BOX_LEN: usize = 16;
+pub(super) const BOX_LEN: usize = 16;
 /// MediaPipe's values.
 const MIN_SCORE: f32 = 0.5;
 const SAME_FACE_IOU: f32 = 0.3;
+
+/// Reads and sums up answers of a BlazeFace network.
+#[derive(Clone, Debug)]
+pub(super) struct Reader {
+    /// The width and height of the network's picture.
+    side: usize,
+    /// Centres of the anchors, 0..1; their size is 1.
+    anchors: Vec<Vec2>,
+}
+
+impl Reader {
+    /// For a network with these grids of anchors: cells in a row, anchors in a cell.
+    pub fn new(side: usize, grids: &[(usize, usize)]) -> Self {
+        Self { side, anchors: anchors(grids) }
+    }
+
+    /// The faces in a window of the frame, surest first.
+    pub fn read(&self, boxes: &[f32], logits: &[f32], window: Roi) -> Vec<Detection> {
+        let candidates = decode(boxes, logits, &self.anchors, self.side);
+        merge(candidates).into_iter().map(|candidate| candidate.in_frame(window)).collect()
+    }
+}
 
 /// A face as the detector saw it, in frame pixels.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -49,12 +71,12 @@ impl Detection {
 /// The detector network.
 pub(super) struct Detector {
     network: Network,
-    anchors: Vec<Vec2>,
+    reader: Reader,
 }
 
 impl Detector {
     pub fn load() -> Result<Self, FaceError> {
-        Ok(Self { network: Network::load(&MODEL)?, anchors: anchors() })
+        Ok(Self { network: Network::load(&MODEL)?, reader: Reader::new(SIDE, &GRIDS) })
     }
 
     /// All faces in the picture, surest first.
@@ -62,15 +84,13 @@ impl Detector {
         let roi = Roi::letterbox(picture.width, picture.height);
         let [boxes, logits] =
             self.network.run(|input| crop(picture, roi, SIDE, Border::Black, NORMALISATION, input))?;
-        let candidates = decode(&boxes, &logits, &self.anchors);
-        Ok(merge(candidates).into_iter().map(|candidate| candidate.in_frame(roi)).collect())
+        Ok(self.reader.read(&boxes, &logits, roi))
     }
 }
 
-/// Centres of the anchors, 0..1; their size is 1.
-fn anchors() -> Vec<Vec2> {
-    let mut anchors = Vec::with_capacity(ANCHOR_COUNT);
-    for (side, in_cell) in GRIDS {
+fn anchors(grids: &[(usize, usize)]) -> Vec<Vec2> {
+    let mut anchors = Vec::new();
+    for &(side, in_cell) in grids {
         for cell in 0..side * side {
             let center = (Vec2::new((cell % side) as f32, (cell / side) as f32) + 0.5) / side as f32;
             anchors.extend(std::iter::repeat_n(center, in_cell));
@@ -114,7 +134,7 @@ impl Candidate {
     }
 }
 
-fn decode(boxes: &[f32], logits: &[f32], anchors: &[Vec2]) -> Vec<Candidate> {
+fn decode(boxes: &[f32], logits: &[f32], anchors: &[Vec2], side: usize) -> Vec<Candidate> {
     let mut candidates = Vec::new();
     for ((values, &logit), &anchor) in boxes.chunks_exact(BOX_LEN).zip(logits).zip(anchors) {
         let score = super::sigmoid(logit);
@@ -124,7 +144,7 @@ fn decode(boxes: &[f32], logits: &[f32], anchors: &[Vec2]) -> Vec<Candidate> {
         let mut points = [Vec2::ZERO; BOX_LEN / 2];
         for (k, (point, xy)) in points.iter_mut().zip(values.chunks_exact(2)).enumerate() {
             let offset = if k == Candidate::SIZE { Vec2::ZERO } else { anchor };
-            *point = Vec2::from_slice(xy) / SIDE as f32 + offset;
+            *point = Vec2::from_slice(xy) / side as f32 + offset;
         }
         if points[Candidate::SIZE].min_element() > 0.0 {
             candidates.push(Candidate { score, points });
@@ -171,7 +191,7 @@ mod tests {
 
     #[test]
     fn the_anchors_cover_the_picture_evenly() {
-        let anchors = anchors();
+        let anchors = anchors(&GRIDS);
         assert_eq!(anchors.len(), ANCHOR_COUNT);
         let mean = anchors.iter().sum::<Vec2>() / ANCHOR_COUNT as f32;
         assert!(mean.distance(Vec2::splat(0.5)) < 1e-5);
@@ -195,7 +215,7 @@ mod tests {
         let mut boxes = vec![64.0; BOX_LEN * 3];
         boxes[5] = f32::NAN;
         boxes[BOX_LEN + Candidate::SIZE * 2] = -1.0;
-        let found = decode(&boxes, &[9.0, 9.0, f32::NAN], &anchors());
+        let found = decode(&boxes, &[9.0, 9.0, f32::NAN], &anchors(&GRIDS), SIDE);
         assert!(found.is_empty());
     }
 }

@@ -123,7 +123,7 @@ impl Network {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::face::{blendshapes, detector, mesh};
+    use crate::face::{blendshapes, detector, far_detector, mesh};
     use crate::types::ErrorKind;
 
     #[test]
@@ -175,6 +175,7 @@ mod tests {
     fn the_descriptions_beside_the_models_are_true() {
         let specs = [
             (&detector::MODEL, include_str!("../../models/face/face_detector.toml")),
+            (&far_detector::MODEL, include_str!("../../models/face/face_detector_far.toml")),
             (&mesh::MODEL, include_str!("../../models/face/face_landmarks_detector.toml")),
             (&blendshapes::MODEL, include_str!("../../models/face/face_blendshapes.toml")),
         ];

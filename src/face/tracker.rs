@@ -1,14 +1,18 @@
-//! Follows one face: the detector only while none is followed, else the region of the last landmarks.
+//! Follows one face by the region of its last landmarks; `acquire` says which.
 
 use std::time::Duration;
 
 use crate::settings::{Quality, VideoSettings};
-use crate::types::{ARKIT_COUNT, FaceObservation, FaceReport, Timestamp, VideoFrame, VideoHints, VideoState};
+use crate::types::{
+    ARKIT_COUNT, FaceObservation, FaceReport, Gaze, Lids, MouthRatios, Timestamp, VideoFrame, VideoHints, VideoState,
+};
 
+use super::acquire::{Acquire, Find, Place};
 use super::blendshapes::BlendshapeModel;
-use super::detector::{Detection, Detector};
+use super::covered::{Cover, Covers};
 use super::features::{Face, MouthRest};
 use super::head::{Head, HeadSolver};
+use super::liveness::{Liveness, Sign};
 use super::mesh::{Mesh, MeshModel};
 use super::picture::Picture;
 use super::roi::{Roi, bounds};
@@ -20,8 +24,8 @@ use super::{FaceError, FaceModel};
 const MIN_PRESENCE: f32 = 0.5;
 /// To begin to follow one it must be surer: blurred lettering came to 0.76, faces turned by 40° to 0.92.
 const MIN_NEW_PRESENCE: f32 = 0.85;
-/// While no face is followed the detector runs at most this often; it is cheap beside the landmarks.
-const DETECT_EVERY: Duration = Duration::from_millis(45);
+/// Of several faces found so many are tried in one frame.
+const MAX_TRIES: usize = 2;
 /// A longer gap between frames breaks the smoothing: what was is no hint to what is.
 const GAP: Duration = Duration::from_millis(500);
 /// Cosines of the angle between face and camera beyond which the mouth is no more to be seen (55°), and within which
@@ -51,10 +55,10 @@ impl Default for FaceOptions {
     }
 }
 
-/// The built-in face model: MediaPipe's three networks. Use it on one thread.
+/// The built-in face model: MediaPipe's networks. Use it on one thread.
 pub struct FaceTracker {
     options: FaceOptions,
-    detector: Detector,
+    acquire: Acquire,
     mesh: MeshModel,
     blendshapes: BlendshapeModel,
     solver: HeadSolver,
@@ -69,19 +73,23 @@ pub struct FaceTracker {
     /// When the last observation was made.
     observed_at: Option<Timestamp>,
     is_turned_away: bool,
-    sees_several: bool,
+    liveness: Liveness,
+    covers: Covers,
+    cover: Cover,
+    /// How far the mouth was open when it was surely to be seen.
+    sure_open: f32,
 }
 
 #[derive(Clone, Copy, Debug)]
 enum Tracking {
-    /// No face; when the detector last ran, and until when the face counts as turned away.
-    Lost { detected_at: Option<Timestamp>, turned_away_until: Option<Timestamp> },
+    /// No face; until when it counts as turned away.
+    Lost { turned_away_until: Option<Timestamp> },
     /// The region to look at in the next frame, and how much the face looked at the camera.
-    Live { roi: Roi, facing: f32 },
+    Live { roi: Roi, place: Place, facing: f32 },
 }
 
 impl Tracking {
-    const START: Self = Self::Lost { detected_at: None, turned_away_until: None };
+    const START: Self = Self::Lost { turned_away_until: None };
 }
 
 /// All that one frame shows of the followed face.
@@ -98,7 +106,7 @@ impl FaceTracker {
     pub fn load(options: FaceOptions) -> Result<Self, FaceError> {
         Ok(Self {
             options,
-            detector: Detector::load()?,
+            acquire: Acquire::load()?,
             mesh: MeshModel::load()?,
             blendshapes: BlendshapeModel::load()?,
             solver: HeadSolver::load()?,
@@ -110,7 +118,10 @@ impl FaceTracker {
             held_blendshapes: None,
             observed_at: None,
             is_turned_away: false,
-            sees_several: false,
+            liveness: Liveness::default(),
+            covers: Covers::default(),
+            cover: Cover::default(),
+            sure_open: 0.0,
         })
     }
 
@@ -121,25 +132,49 @@ impl FaceTracker {
 
     /// The followed face in this picture, or a newly found one.
     fn see(&mut self, picture: Picture<'_>, at: Timestamp) -> Result<Option<Seen>, FaceError> {
-        if let Tracking::Live { roi, facing } = self.tracking {
+        if let Tracking::Live { roi, place, facing } = self.tracking {
+            if let Some(seen) = self.see_rival(picture, at, place)? {
+                return Ok(Some(seen));
+            }
             if let Some(seen) = self.see_in(picture, roi, MIN_PRESENCE)? {
                 return Ok(Some(seen));
             }
             let is_turning = facing < LOST_TURNING;
-            self.lose(is_turning.then_some(at + TURNED_AWAY_FOR));
+            self.lose(is_turning.then_some(at + TURNED_AWAY_FOR), at);
         }
-        let Tracking::Lost { detected_at, turned_away_until } = self.tracking else { return Ok(None) };
-        // A time that goes backwards is a new start.
-        if detected_at.is_some_and(|last| at >= last && at.saturating_since(last) < DETECT_EVERY) {
-            return Ok(None);
+        for find in self.acquire.search(picture, at)?.into_iter().take(MAX_TRIES) {
+            if let Some(seen) = self.see_find(picture, find)? {
+                return Ok(Some(seen));
+            }
         }
-        self.tracking = Tracking::Lost { detected_at: Some(at), turned_away_until };
-        let detections = self.detector.detect(picture)?;
-        self.sees_several = detections.len() > 1;
-        match nearest(&detections) {
-            Some(detection) => self.see_in(picture, detection.roi(), MIN_NEW_PRESENCE),
-            None => Ok(None),
+        Ok(None)
+    }
+
+    /// A face to follow instead of a picture of one.
+    fn see_rival(&mut self, picture: Picture<'_>, at: Timestamp, followed: Place) -> Result<Option<Seen>, FaceError> {
+        let is_picture = self.liveness.is_surely_picture();
+        if is_picture {
+            self.acquire.note_picture(followed, at);
+        } else if self.liveness.is_alive() {
+            self.acquire.note_live(followed);
         }
+        let Some(rival) = self.acquire.look_beside(picture, at, followed, is_picture)? else { return Ok(None) };
+        let seen = self.see_find(picture, rival)?;
+        if seen.is_some() {
+            self.forget_face();
+        }
+        Ok(seen)
+    }
+
+    /// A newly found face; follows it from now on.
+    fn see_find(&mut self, picture: Picture<'_>, find: Find) -> Result<Option<Seen>, FaceError> {
+        let mut roi = find.roi;
+        if find.is_far && roi.is_usable(picture.width, picture.height) {
+            let rough = self.mesh.observe(picture, roi)?;
+            let Some(refined) = Roi::around_landmarks(&rough.landmarks_px) else { return Ok(None) };
+            roi = refined;
+        }
+        self.see_in(picture, roi, MIN_NEW_PRESENCE)
     }
 
     /// The face in a region of the picture; follows it from now on.
@@ -158,19 +193,30 @@ impl FaceTracker {
         let Some(head) = self.solver.solve(&mesh.landmarks_px, width, height, self.options.fov_deg.to_radians()) else {
             return Ok(None);
         };
-        self.tracking = Tracking::Live { roi: next, facing: head.facing };
+        let Some(place) = Place::of_landmarks(&mesh.landmarks_px) else { return Ok(None) };
+        self.tracking = Tracking::Live { roi: next, place, facing: head.facing };
         Ok(Some(Seen { mesh, head }))
     }
 
-    fn lose(&mut self, turned_away_until: Option<Timestamp>) {
-        self.tracking = Tracking::Lost { detected_at: None, turned_away_until };
+    fn lose(&mut self, turned_away_until: Option<Timestamp>, at: Timestamp) {
+        if let Tracking::Live { place, .. } = self.tracking {
+            self.acquire.begin((!self.liveness.is_picture()).then_some(place), at);
+        }
+        self.tracking = Tracking::Lost { turned_away_until };
+        self.forget_face();
+    }
+
+    /// What was known of the followed face does not hold for another.
+    fn forget_face(&mut self) {
         self.observed_at = None;
         self.is_turned_away = false;
         self.held_blendshapes = None;
+        self.liveness = Liveness::default();
+        (self.covers, self.cover, self.sure_open) = (Covers::default(), Cover::default(), 0.0);
     }
 
     /// Measures what was seen.
-    fn describe(&mut self, seen: Seen, at: Timestamp) -> Result<FaceObservation, FaceError> {
+    fn describe(&mut self, picture: Picture<'_>, seen: Seen, at: Timestamp) -> Result<FaceObservation, FaceError> {
         let Seen { mesh, head } = seen;
         let blendshapes = match self.held_blendshapes.take() {
             Some(held) => held,
@@ -197,12 +243,32 @@ impl FaceTracker {
         };
         if dt.is_none() {
             self.smoothing = Smoothing::default();
+            self.liveness = Liveness::default();
         }
+        self.cover = self.covers.step(picture, &observation.landmarks_px, head.facing, dt.unwrap_or(0.0));
+        self.hide(&mut observation);
+        self.liveness.step(Sign::of(&observation), dt.unwrap_or(0.0));
         if self.options.smoothing {
             self.smoothing.apply(&mut observation, dt.unwrap_or(0.0));
         }
         self.observed_at = Some(at);
         Ok(observation)
+    }
+
+    /// Takes out what the networks only made up: they draw a mouth on every hand and eyes on dark glasses.
+    fn hide(&mut self, observation: &mut FaceObservation) {
+        let mouth = &mut observation.mouth;
+        if self.cover.mouth {
+            (*mouth, self.sure_open) = (MouthRatios::default(), 0.0);
+        } else if self.cover.mouth_doubtful {
+            // What comes before the mouth may close it, never open it.
+            mouth.open = mouth.open.min(self.sure_open);
+        } else {
+            self.sure_open = mouth.open;
+        }
+        if self.cover.eyes {
+            (observation.lids, observation.gaze) = (Lids::default(), Gaze::default());
+        }
     }
 
     /// Seconds since the last observation; `None` if that was too long ago to mean anything now.
@@ -224,14 +290,20 @@ impl FaceTracker {
     /// With hysteresis, so that a face at the limit does not flicker between two states.
     fn presence(&mut self, facing: f32) -> VideoState {
         self.is_turned_away = facing < if self.is_turned_away { TURNED_BACK } else { TURNED_AWAY };
-        if self.is_turned_away { VideoState::TurnedAway } else { VideoState::Tracked }
+        match self.cover {
+            _ if self.is_turned_away => VideoState::TurnedAway,
+            Cover { mouth: true, .. } => VideoState::MouthCovered,
+            _ => VideoState::Tracked,
+        }
     }
 
     fn hints(&self, picture: Picture<'_>, look: Look, observation: Option<&FaceObservation>) -> VideoHints {
         let mut hints = VideoHints { low_fps: look.is_low_fps, ..VideoHints::default() };
         if let Some(observation) = observation {
             let landmarks = &observation.landmarks_px;
-            hints.several_faces = self.sees_several;
+            hints.several_faces = self.acquire.sees_several();
+            hints.eyes_covered = self.cover.eyes;
+            hints.picture = self.liveness.is_picture();
             hints.at_edge = bounds(landmarks).is_some_and(|(min, max)| {
                 min.min_element() < 0.0 || max.x > picture.width as f32 || max.y > picture.height as f32
             });
@@ -243,12 +315,6 @@ impl FaceTracker {
     }
 }
 
-/// The face to follow: of several, the largest sure one is the person at the desk.
-fn nearest(detections: &[Detection]) -> Option<&Detection> {
-    let weight = |d: &Detection| d.score * d.size.x * d.size.y;
-    detections.iter().max_by(|a, b| weight(a).total_cmp(&weight(b)))
-}
-
 impl FaceModel for FaceTracker {
     fn observe(&mut self, frame: &VideoFrame) -> Result<FaceReport, FaceError> {
         let picture = Picture::new(frame)?;
@@ -256,12 +322,19 @@ impl FaceModel for FaceTracker {
         let look = self.watch.look(picture, at);
         let (state, observation) = match look {
             Look { light: Light::Black, .. } => {
-                self.lose(None);
+                self.lose(None, at);
                 (VideoState::Black, None)
             }
             Look { is_frozen: true, .. } => (VideoState::Frozen, None),
             Look { light, .. } => match self.see(picture, at)? {
-                Some(seen) => (self.presence(seen.head.facing), Some(self.describe(seen, at)?)),
+                Some(seen) => {
+                    let facing = seen.head.facing;
+                    let observation = self.describe(picture, seen, at)?;
+                    match self.cover.too_dark {
+                        true => (VideoState::TooDark, None),
+                        false => (self.presence(facing), Some(observation)),
+                    }
+                }
                 None => (self.absence(at, light), None),
             },
         };
@@ -272,8 +345,9 @@ impl FaceModel for FaceTracker {
     fn reset(&mut self) {
         self.watch = Watch::default();
         self.mouth_rest = MouthRest::default();
-        self.sees_several = false;
-        self.lose(None);
+        self.tracking = Tracking::START;
+        self.forget_face();
+        self.acquire.reset();
     }
 
     fn configure(&mut self, settings: &VideoSettings) {

@@ -19,6 +19,8 @@ pub struct EvalArgs {
 pub enum EvalCommand {
     /// How well speech is heard: visemes, timing, false opening
     Lipsync(EvalLipsyncArgs),
+    /// What becomes of faces in bad pictures: darkness, masks, hands, odd framing, gaps, other faces
+    Robustness(EvalRobustnessArgs),
     /// Whether the mouth keeps moving when a source is lost
     Ventriloquist(EvalVentriloquistArgs),
 }
@@ -76,6 +78,33 @@ pub struct EvalVentriloquistArgs {
     /// Set any setting by its path, as in lipsync.smoothing=0.5
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub set: Vec<String>,
+}
+
+/// `omote eval robustness`.
+#[derive(Args, Clone, Debug)]
+#[command(after_help = "\
+The built-in presenter is filmed in poses, in bad light, with things worn and held before the face, badly framed, with
+gaps, and beside other faces; so are the portraits given. The figures are, for each case: how often a face was seen and
+how soon, the mean errors of head (degrees), lids and mouth against the undisturbed picture (for poses: against what
+was drawn), how far the mouth opened at most, and the state. Exits with 1 when a case is not as it should be.
+
+Examples:
+  omote eval robustness
+  omote eval robustness --portrait me.png --pictures sheet.png --json figures.json
+  omote eval robustness --only mask")]
+pub struct EvalRobustnessArgs {
+    /// Picture of one face, filmed beside the presenter; may be given several times
+    #[arg(long = "portrait", value_name = "FILE")]
+    pub portraits: Vec<PathBuf>,
+    /// Only cases with this in their group (light, worn, framing, time, pose, scene) or name
+    #[arg(long, value_name = "TEXT")]
+    pub only: Option<String>,
+    /// Also write a sheet with a picture of each case and the landmarks seen in it
+    #[arg(long, value_name = "PNG")]
+    pub pictures: Option<PathBuf>,
+    /// Also write the figures as JSON; `-` for standard output instead of the table
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<PathBuf>,
 }
 
 /// `omote calibrate`.
