@@ -99,7 +99,7 @@ impl Seeing {
         let (chosen, known) = (settings.video.quality, settings.video.quality_found);
         if (chosen, known, pace.found) == (Quality::Auto, Quality::Auto, Quality::Auto) {
             pace.found = self.measure(model);
-            tracing::info!("face tracking: this machine affords the step {:?}", pace.found.name());
+            tracing::info!("face tracking: this machine affords the step {}", pace.found.name());
         }
         let quality = match chosen {
             Quality::Auto if pace.is_overloaded => Quality::Eco,

@@ -1,5 +1,9 @@
 //! One ONNX network in tract: loaded from the binary, its shapes checked, run on one tensor.
 //!
+//! tract runs a network layer by layer. For the landmark network, nearly all of a tracked frame's work, that is too
+//! slow; `fuse` finds its long middle part and puts one operator in its place, which works row by row (`trunk`) in
+//! vector code (`kernels`).
+//!
 //! The files come with omote, but a build can be wrong: whatever does not fit becomes [`FaceError::Model`].
 
 mod fuse;
