@@ -5,7 +5,7 @@
 //! The way of a frame: `watch` looks at the picture as such (dark, black, frozen); `detector` finds a face while none
 //! is followed; `roi` and `crop` cut it out level and square; `mesh` puts 478 landmarks on it, whose box is the next
 //! frame's region; `blendshapes` weighs 52 expressions; `head` fits position and rotation; `features` measures mouth,
-//! lids, brows and gaze in the head's own space; `smoothing` calms them. `tracker` is all of it in order.
+//! eyes, brows and gaze in the head's own space; `lids` knows how far this person's eyes open; `smoothing` calms all. `tracker` is all of it in order.
 //!
 //! Spaces: frame (pixels, x right, y down), region (0..1 over a rotated rectangle of the frame), camera and head
 //! (centimetres, see `head`). The networks are described in `models/face`.
@@ -17,6 +17,7 @@ mod crop;
 mod detector;
 mod features;
 mod head;
+mod lids;
 mod mesh;
 mod network;
 mod picture;

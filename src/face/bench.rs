@@ -77,7 +77,7 @@ fn stages() {
     measure("crop + landmarks", |_| mesh_model.observe(view, roi));
     measure("blendshapes", |_| shapes_model.weigh(&mesh.landmarks_px));
     measure("head", |_| Ok(solver.solve(&mesh.landmarks_px, 640, 480, fov_rad)));
-    measure("features", |_| Ok((face.mouth(&mut MouthRest::default(), 0.03), face.lids(), face.brows())));
+    measure("features", |_| Ok((face.mouth(&mut MouthRest::default(), 0.03), face.eyes(), face.brows())));
     let mut tracker = FaceTracker::load(FaceOptions::default()).unwrap();
     measure("whole tracked frame", |round| {
         let mut rgb = picture.as_raw().clone();

@@ -10,6 +10,7 @@ use crate::signal::smoothstep;
 use crate::types::{ARKIT_COUNT, Arkit, Brows, Gaze, Lids, MouthRatios};
 
 use super::head::Head;
+use super::lids::EyeSight;
 
 /// Inner lips, upper and lower: the middle and a little to each side.
 const LIP_PAIRS: [(usize, usize); 3] = [(13, 14), (82, 87), (312, 317)];
@@ -29,12 +30,6 @@ const WIDTH_SHAPE_SHARE: f32 = 0.4;
 
 /// How much narrowing counts as rounding: less may be a rest not learned yet.
 const NARROW_ROUND: Ramp = Ramp { from: 0.2, to: 1.0 };
-
-/// `eyeBlink`: 0.05–0.2 with open eyes, 0.55–0.8 with closed ones.
-const BLINK: Ramp = Ramp { from: 0.2, to: 0.6 };
-/// Height by width of the eye's opening: 0.23–0.36 open, 0.04–0.08 closed.
-const EYE_ASPECT: Ramp = Ramp { from: 0.22, to: 0.08 };
-const ASPECT_SHARE: f32 = 0.4;
 
 /// Weights of brows at rest reach 0.2 (down) and 0.2 (up, mixed as below); people differ most here.
 const BROW_UP: Ramp = Ramp { from: 0.15, to: 0.65 };
@@ -107,16 +102,17 @@ impl Face<'_> {
         }
     }
 
-    /// The eyelids.
-    pub fn lids(&self) -> Lids {
-        Lids { left: self.lid(&LEFT_EYE), right: self.lid(&RIGHT_EYE) }
+    /// What the eyes' openings look like.
+    pub fn eyes(&self) -> EyeSight {
+        EyeSight {
+            aspects: [&LEFT_EYE, &RIGHT_EYE].map(|eye| self.aspect(eye)),
+            blinks: [&LEFT_EYE, &RIGHT_EYE].map(|eye| self.shape(eye.blink)),
+        }
     }
 
-    fn lid(&self, eye: &Eye) -> f32 {
+    fn aspect(&self, eye: &Eye) -> f32 {
         let height_cm = mean(eye.lids.map(|(upper, lower)| self.distance_cm(upper, lower)));
-        let aspect = height_cm / self.distance_cm(eye.corners.0, eye.corners.1).max(0.1);
-        let blink = BLINK.at(self.shape(eye.blink));
-        blink + (EYE_ASPECT.at(aspect) - blink) * ASPECT_SHARE
+        height_cm / self.distance_cm(eye.corners.0, eye.corners.1).max(0.1)
     }
 
     /// The eyebrows.
@@ -227,6 +223,10 @@ mod tests {
         }
     }
 
+    fn lids_of(sitter: &Sitter) -> Lids {
+        crate::face::lids::LidReader::default().read(sitter.face().eyes(), true, 0.03)
+    }
+
     fn straight() -> Sitter {
         Sitter::new(HeadPose::default(), Vec3::new(0.0, 0.0, 0.5))
     }
@@ -248,7 +248,7 @@ mod tests {
             let mut sitter = straight();
             sitter.blendshapes.copy_from_slice(&weights);
             let (face, mut rest) = (sitter.face(), MouthRest::default());
-            let (mouth, lids, brows) = (face.mouth(&mut rest, 0.03), face.lids(), face.brows());
+            let (mouth, lids, brows) = (face.mouth(&mut rest, 0.03), lids_of(&sitter), face.brows());
             for value in [mouth.open, mouth.width, mouth.round, mouth.smile, lids.left, lids.right] {
                 prop_assert!((0.0..=1.0).contains(&value));
             }
@@ -260,8 +260,9 @@ mod tests {
     #[test]
     fn sides_are_the_persons() {
         let sitter = straight().with(&[(Arkit::EyeBlinkLeft, 0.7), (Arkit::BrowOuterUpRight, 0.9)]);
-        let (lids, brows) = (sitter.face().lids(), sitter.face().brows());
-        assert!(lids.left > lids.right + 0.5);
+        let (eyes, brows) = (sitter.face().eyes(), sitter.face().brows());
+        assert!(eyes.blinks[0] > eyes.blinks[1] + 0.5);
+        assert!(eyes.aspects.iter().all(|aspect| (0.2..0.5).contains(aspect)), "{eyes:?}");
         assert!(brows.right > brows.left + 0.5);
         let sitter = straight().with(&[(Arkit::EyeLookOutLeft, 0.6), (Arkit::EyeLookInRight, 0.6)]);
         let gaze = sitter.face().gaze(Lids::default());

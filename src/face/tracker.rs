@@ -9,6 +9,7 @@ use super::blendshapes::BlendshapeModel;
 use super::detector::{Detection, Detector};
 use super::features::{Face, MouthRest};
 use super::head::{Head, HeadSolver};
+use super::lids::LidReader;
 use super::mesh::{Mesh, MeshModel};
 use super::picture::Picture;
 use super::roi::{Roi, bounds};
@@ -33,6 +34,8 @@ const LOST_TURNING: f32 = 0.819;
 const TURNED_AWAY_FOR: Duration = Duration::from_secs(2);
 /// Eyes nearer to each other than this (pixels) give poor blendshapes: 28 px were off by 0.08 where 100 are by 0.01.
 const FAR_EYE_DISTANCE_PX: f32 = 26.0;
+/// Faces that look past the camera by more than this (30°) teach nothing about the person.
+const LEARNS_FACING: f32 = 0.866;
 /// Centres of the irises.
 const IRISES: (usize, usize) = (468, 473);
 
@@ -62,6 +65,7 @@ pub struct FaceTracker {
     tracking: Tracking,
     smoothing: Smoothing,
     mouth_rest: MouthRest,
+    lids: LidReader,
     /// When the last observation was made.
     observed_at: Option<Timestamp>,
     is_turned_away: bool,
@@ -102,6 +106,7 @@ impl FaceTracker {
             tracking: Tracking::START,
             smoothing: Smoothing::default(),
             mouth_rest: MouthRest::default(),
+            lids: LidReader::default(),
             observed_at: None,
             is_turned_away: false,
             sees_several: false,
@@ -168,7 +173,8 @@ impl FaceTracker {
         let blendshapes = self.blendshapes.weigh(&mesh.landmarks_px)?;
         let face = Face { landmarks_px: &mesh.landmarks_px, head: &head, blendshapes: &blendshapes };
         let dt = self.secs_since_last(at);
-        let (mouth, lids, brows) = (face.mouth(&mut self.mouth_rest, dt.unwrap_or(0.0)), face.lids(), face.brows());
+        let (mouth, brows) = (face.mouth(&mut self.mouth_rest, dt.unwrap_or(0.0)), face.brows());
+        let lids = self.lids.read(face.eyes(), head.facing > LEARNS_FACING, dt.unwrap_or(0.0));
         let gaze = face.gaze(lids);
         let mut observation = FaceObservation {
             confidence: mesh.presence,
@@ -258,6 +264,7 @@ impl FaceModel for FaceTracker {
     fn reset(&mut self) {
         self.watch = Watch::default();
         self.mouth_rest = MouthRest::default();
+        self.lids = LidReader::default();
         self.sees_several = false;
         self.lose(None);
     }
