@@ -5,17 +5,21 @@
 //! The way of a frame: `watch` looks at the picture as such (dark, black, frozen); `detector` finds a face while none
 //! is followed; `roi` and `crop` cut it out level and square; `mesh` puts 478 landmarks on it, whose box is the next
 //! frame's region; `blendshapes` weighs 52 expressions; `head` fits position and rotation; `features` measures mouth,
-//! eyes, brows and gaze in the head's own space; `lids` knows how far this person's eyes open; `smoothing` calms all. `tracker` is all of it in order.
+//! eyes, brows and gaze in the head's own space; `lids`, `gaze` and `baseline` know how far this person's eyes
+//! open, where they rest and what their face weighs at rest, learned or from a `calibration`; `smoothing` calms all. `tracker` is all of it in order.
 //!
 //! Spaces: frame (pixels, x right, y down), region (0..1 over a rotated rectangle of the frame), camera and head
 //! (centimetres, see `head`). The networks are described in `models/face`.
 
+mod baseline;
 #[cfg(test)]
 mod bench;
 mod blendshapes;
+mod calibration;
 mod crop;
 mod detector;
 mod features;
+mod gaze;
 mod head;
 mod lids;
 mod mesh;
@@ -27,9 +31,10 @@ mod smoothing;
 mod tracker;
 mod watch;
 
+pub use calibration::RestMeter;
 pub use tracker::{FaceOptions, FaceTracker};
 
-use crate::settings::VideoSettings;
+use crate::settings::{CalibrationSettings, VideoSettings};
 use crate::types::{ErrorKind, FaceReport, VideoFrame};
 
 /// Why no report could be made.
@@ -71,6 +76,9 @@ pub trait FaceModel: Send {
 
     /// Takes over what the settings say of the camera (`video.fov_deg`); holds from the next frame on.
     fn configure(&mut self, settings: &VideoSettings);
+
+    /// Takes over what was measured of this person; holds from the next frame on. Models without a use for it ignore it.
+    fn calibrate(&mut self, _calibration: &CalibrationSettings) {}
 }
 
 /// The logistic function; 0..1 even for huge arguments.

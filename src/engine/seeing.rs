@@ -11,7 +11,7 @@ use super::shared::Shared;
 use super::supervisor::{SessionEnd, Watcher, supervise};
 use super::telemetry::{History, RateMeter, VideoTelemetry};
 use crate::capture::FrameSource;
-use crate::face::FaceModel;
+use crate::face::{FaceModel, RestMeter};
 use crate::receive::ObservationSource;
 use crate::settings::VideoSettings;
 use crate::sync::{LatestWriter, SessionClock, StopFlag};
@@ -91,6 +91,8 @@ impl Seeing {
         let mut tracker_ms = History::new(300);
         let mut last_frame_at = self.clock.now();
         let mut last_seq = None;
+        let mut rest = RestMeter::default();
+        let mut calibrated = None;
         loop {
             if stop.is_set() {
                 return SessionEnd::Stopped;
@@ -105,6 +107,11 @@ impl Seeing {
                     let camera_fps = camera_rate.frame(&frame);
                     let skipped = last_seq.map_or(0, |last: u64| frame.seq.saturating_sub(last + 1));
                     last_seq = Some(frame.seq);
+                    let settings = self.shared.settings.get();
+                    if calibrated.as_ref() != Some(&settings.calibration) {
+                        model.calibrate(&settings.calibration);
+                        calibrated = Some(settings.calibration.clone());
+                    }
                     let report = match model.observe(&frame) {
                         Ok(report) => report,
                         Err(error) => {
@@ -116,12 +123,18 @@ impl Seeing {
                     tracker_ms.push(now.saturating_since(last_frame_at).as_secs_f32() * 1000.0);
                     let tracker_fps = tracker_rate.tick(now.as_secs_f64());
                     let percentiles = tracker_ms.percentiles();
+                    match &report.observation {
+                        Some(seen) => rest.add(seen, report.captured_at),
+                        None => rest.clear(),
+                    }
+                    let rest = rest.rest();
                     self.shared.video.update(|v| {
                         v.camera_fps = camera_fps;
                         v.tracker_fps = tracker_fps;
                         v.tracker_ms = percentiles;
                         v.dropped_count += skipped;
                         v.message = None;
+                        v.rest = rest;
                         note_report(v, &report);
                     });
                     self.reports.publish(report);
@@ -229,6 +242,7 @@ impl Watcher for Seeing {
         self.publish_state(state, error.map(ToString::to_string), now);
         self.shared.video.update(|v| {
             v.source.clear();
+            v.rest = None;
             (v.camera_fps, v.tracker_fps) = (0.0, 0.0);
         });
     }

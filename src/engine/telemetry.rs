@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use glam::Vec3;
 use serde::Serialize;
 
-use crate::settings::LipsyncMode;
+use crate::settings::{CalibrationSettings, LipsyncMode};
 use crate::types::{Alignment, AudioHints, AudioState, HeadPose, MouthShape, Trust, VideoHints, VideoState};
 
 /// Everything the control window shows. A copy is made for each window frame.
@@ -47,6 +47,8 @@ pub struct VideoTelemetry {
     pub raw_head: Option<HeadPose>,
     /// Head position in the camera's space, metres; `None` without a face.
     pub raw_position: Option<Vec3>,
+    /// The pose of the last second, as a calibration would keep it; `None` until a face was seen for a second.
+    pub rest: Option<CalibrationSettings>,
     /// Broken or unread pictures so far.
     pub dropped_count: u64,
 }

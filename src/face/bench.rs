@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use super::blendshapes::BlendshapeModel;
 use super::crop::{Border, Normalisation, crop};
 use super::detector::Detector;
-use super::features::{Face, MouthRest};
+use super::features::{Face, Person};
 use super::head::HeadSolver;
 use super::mesh::MeshModel;
 use super::picture::Picture;
@@ -67,6 +67,7 @@ fn stages() {
     let mut input = vec![0.0; 3 * 256 * 256];
     let normalisation = Normalisation { scale: 1.0 / 255.0, offset: 0.0 };
     let mut watch = Watch::default();
+    let mut person = Person::default();
 
     measure("watch", |round| Ok(watch.look(view, Timestamp::from_secs_f64(round as f64))));
     measure("detector", |_| detector.detect(view));
@@ -77,7 +78,7 @@ fn stages() {
     measure("crop + landmarks", |_| mesh_model.observe(view, roi));
     measure("blendshapes", |_| shapes_model.weigh(&mesh.landmarks_px));
     measure("head", |_| Ok(solver.solve(&mesh.landmarks_px, 640, 480, fov_rad)));
-    measure("features", |_| Ok((face.mouth(&mut MouthRest::default(), 0.03), face.eyes(), face.brows())));
+    measure("features", |_| Ok(person.read(&face, true, 0.03)));
     let mut tracker = FaceTracker::load(FaceOptions::default()).unwrap();
     measure("whole tracked frame", |round| {
         let mut rgb = picture.as_raw().clone();

@@ -2,14 +2,13 @@
 
 use std::time::Duration;
 
-use crate::settings::VideoSettings;
+use crate::settings::{CalibrationSettings, VideoSettings};
 use crate::types::{FaceObservation, FaceReport, Timestamp, VideoFrame, VideoHints, VideoState};
 
 use super::blendshapes::BlendshapeModel;
 use super::detector::{Detection, Detector};
-use super::features::{Face, MouthRest};
+use super::features::{Face, Person};
 use super::head::{Head, HeadSolver};
-use super::lids::LidReader;
 use super::mesh::{Mesh, MeshModel};
 use super::picture::Picture;
 use super::roi::{Roi, bounds};
@@ -64,8 +63,8 @@ pub struct FaceTracker {
     watch: Watch,
     tracking: Tracking,
     smoothing: Smoothing,
-    mouth_rest: MouthRest,
-    lids: LidReader,
+    person: Person,
+    calibration: CalibrationSettings,
     /// When the last observation was made.
     observed_at: Option<Timestamp>,
     is_turned_away: bool,
@@ -105,8 +104,8 @@ impl FaceTracker {
             watch: Watch::default(),
             tracking: Tracking::START,
             smoothing: Smoothing::default(),
-            mouth_rest: MouthRest::default(),
-            lids: LidReader::default(),
+            person: Person::default(),
+            calibration: CalibrationSettings::default(),
             observed_at: None,
             is_turned_away: false,
             sees_several: false,
@@ -173,18 +172,16 @@ impl FaceTracker {
         let blendshapes = self.blendshapes.weigh(&mesh.landmarks_px)?;
         let face = Face { landmarks_px: &mesh.landmarks_px, head: &head, blendshapes: &blendshapes };
         let dt = self.secs_since_last(at);
-        let (mouth, brows) = (face.mouth(&mut self.mouth_rest, dt.unwrap_or(0.0)), face.brows());
-        let lids = self.lids.read(face.eyes(), head.facing > LEARNS_FACING, dt.unwrap_or(0.0));
-        let gaze = face.gaze(lids);
+        let features = self.person.read(&face, head.facing > LEARNS_FACING, dt.unwrap_or(0.0));
         let mut observation = FaceObservation {
             confidence: mesh.presence,
             landmarks_px: mesh.landmarks_px,
             head: head.pose,
             position: head.position,
-            mouth,
-            lids,
-            brows,
-            gaze,
+            mouth: features.mouth,
+            lids: features.lids,
+            brows: features.brows,
+            gaze: features.gaze,
             blendshapes,
         };
         if dt.is_none() {
@@ -263,13 +260,17 @@ impl FaceModel for FaceTracker {
 
     fn reset(&mut self) {
         self.watch = Watch::default();
-        self.mouth_rest = MouthRest::default();
-        self.lids = LidReader::default();
+        self.person = Person::calibrated(&self.calibration);
         self.sees_several = false;
         self.lose(None);
     }
 
     fn configure(&mut self, settings: &VideoSettings) {
         self.options.fov_deg = settings.fov_deg;
+    }
+
+    fn calibrate(&mut self, calibration: &CalibrationSettings) {
+        self.calibration = calibration.clone();
+        self.person.calibrate(calibration);
     }
 }

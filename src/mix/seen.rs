@@ -100,8 +100,9 @@ struct Fresh {
 
 impl Seen {
     pub fn new() -> Self {
-        let angle = OneEuro::new(2.5, 8.0);
-        let place = OneEuro::new(2.0, 25.0);
+        // The camera's tracker is calm already, and every filter lags: this one is for trackers that are not.
+        let filter = |beta, speed_knee| OneEuro { speed_cutoff_hz: 4.0, speed_knee, ..OneEuro::new(1.0, beta) };
+        let (angle, place) = (filter(60.0, 0.4), filter(400.0, 0.05));
         Self {
             state: VideoState::default(),
             face: Health::new(),
