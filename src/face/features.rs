@@ -66,6 +66,14 @@ const RIGHT_EYE: Eye =
 const LEFT_EYE: Eye =
     Eye { corners: (263, 362), lids: [(386, 374), (387, 373), (385, 380)], iris: 473, blink: Arkit::EyeBlinkLeft };
 
+/// How wide an eye is in the picture, pixels.
+fn width_px(eye: &Eye, landmarks_px: &[Vec3]) -> f32 {
+    match (landmarks_px.get(eye.corners.0), landmarks_px.get(eye.corners.1)) {
+        (Some(a), Some(b)) => a.truncate().distance(b.truncate()),
+        _ => 0.0,
+    }
+}
+
 /// The irises seen from `place`, which says where a landmark is in the head's space.
 fn irises(place: impl Fn(usize) -> Vec3, landmarks_px: &[Vec3], shapes: &[f32; ARKIT_COUNT]) -> IrisSight {
     let shift = |eye: &Eye| {
@@ -75,16 +83,12 @@ fn irises(place: impl Fn(usize) -> Vec3, landmarks_px: &[Vec3], shapes: &[f32; A
         let across = left - right;
         (iris - (left + right) / 2.0).dot(across) / across.length_squared().max(1e-6)
     };
-    let width_px = |eye: &Eye| match (landmarks_px.get(eye.corners.0), landmarks_px.get(eye.corners.1)) {
-        (Some(a), Some(b)) => a.truncate().distance(b.truncate()),
-        _ => 0.0,
-    };
     let shape = |shape: Arkit| shapes[shape as usize];
     let down = shape(Arkit::EyeLookDownLeft) + shape(Arkit::EyeLookDownRight);
     let up = shape(Arkit::EyeLookUpLeft) + shape(Arkit::EyeLookUpRight);
     IrisSight {
         shifts: [&LEFT_EYE, &RIGHT_EYE].map(shift),
-        weights: [&LEFT_EYE, &RIGHT_EYE].map(|eye| width_px(eye).powi(2)),
+        weights: [&LEFT_EYE, &RIGHT_EYE].map(|eye| width_px(eye, landmarks_px).powi(2)),
         down: (down - up) / 2.0,
     }
 }
@@ -217,6 +221,7 @@ impl Face<'_> {
         EyeSight {
             aspects: [&LEFT_EYE, &RIGHT_EYE].map(|eye| self.aspect(eye)),
             blinks: [&LEFT_EYE, &RIGHT_EYE].map(|eye| self.shape(eye.blink)),
+            widths_px: [&LEFT_EYE, &RIGHT_EYE].map(|eye| width_px(eye, self.landmarks_px)),
         }
     }
 

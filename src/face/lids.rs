@@ -5,6 +5,7 @@
 //! both levels are learned for each eye: the open one is the usual aspect, the closed one the bottom of *dips*, quick
 //! falls that come back. The blink shapes help where the outline fails.
 
+use crate::signal::smoothstep;
 use crate::types::Lids;
 
 /// An open eye before anything is learned, and the limits of what may be learned.
@@ -31,6 +32,11 @@ const CLOSED_MARGIN: f32 = 0.16;
 const BLINK_RISE: (f32, f32) = (0.12, 0.45);
 /// The blink shape's say.
 const BLINK_SHARE: f32 = 0.25;
+/// Eyes at most so wide in the picture (pixels) tell half-closed lids from lowered eyes badly: people two metres away who
+/// look at their hands would blink all the time. From the second width on they are as good as any.
+const SMALL_EYE_PX: (f32, f32) = (10.0, 22.0);
+/// The power that the least sure closings are raised to, over 1.
+const MOST_DOUBT: f32 = 1.5;
 /// A dip: the aspect falls by this share of its recent height within [`DIP_FALL_SECS`], and is back within
 /// [`DIP_SECS`]. Looking down is slower to come back.
 const DIP_SHARE: f32 = 0.22;
@@ -49,6 +55,8 @@ pub(super) struct EyeSight {
     pub aspects: [f32; 2],
     /// The blink shapes' weights.
     pub blinks: [f32; 2],
+    /// How wide the eyes are in the picture, pixels.
+    pub widths_px: [f32; 2],
 }
 
 /// Two aspects, left and right, for eyes held open and closed: what a calibration found.
@@ -73,7 +81,7 @@ impl LidReader {
             if is_frontal && aspect.is_finite() && blink.is_finite() && dt > 0.0 {
                 eye.learn(aspect, blink, dt);
             }
-            eye.closing(aspect, blink)
+            doubtful(eye.closing(aspect, blink), sight.widths_px[i])
         };
         Lids { left: read(left, 0), right: read(right, 1) }
     }
@@ -92,6 +100,13 @@ impl LidReader {
             }
         }
     }
+}
+
+/// What is left of a closing that is seen on an eye so small: all of it when closed, less of it between.
+fn doubtful(closing: f32, width_px: f32) -> f32 {
+    // `max` turns a width that is no number into no doubt.
+    let doubt = (1.0 - smoothstep((width_px - SMALL_EYE_PX.0) / (SMALL_EYE_PX.1 - SMALL_EYE_PX.0))).max(0.0);
+    closing.powf(1.0 + MOST_DOUBT * doubt)
 }
 
 /// What is known of one eye.
@@ -226,7 +241,7 @@ mod tests {
                 let t = i as f32 * DT % 2.5;
                 let truth = if t < 0.07 { t / 0.07 } else { 1.0 - ((t - 0.12) / 0.15).max(0.0) }.clamp(0.0, 1.0);
                 let aspect = open + (closed - open) * truth + 0.004 * (i as f32 * 1.7).sin();
-                let sight = EyeSight { aspects: [aspect; 2], blinks: [0.1 + 0.5 * truth; 2] };
+                let sight = EyeSight { aspects: [aspect; 2], blinks: [0.1 + 0.5 * truth; 2], widths_px: [30.0; 2] };
                 (reader.read(sight, true, DT).left, truth)
             })
             .collect()
@@ -261,7 +276,7 @@ mod tests {
         let before = reader.eyes[0].clone();
         for aspect in [0.07, 0.2] {
             for _ in 0..900 {
-                reader.read(EyeSight { aspects: [aspect; 2], blinks: [0.4; 2] }, true, DT);
+                reader.read(EyeSight { aspects: [aspect; 2], blinks: [0.4; 2], widths_px: [30.0; 2] }, true, DT);
             }
         }
         let after = &reader.eyes[0];
@@ -273,7 +288,7 @@ mod tests {
         let mut reader = LidReader::default();
         reader.calibrate(LidLevels { open: [0.28, 0.24], closed: [0.17, 0.15] });
         let read = |reader: &mut LidReader, aspects| {
-            let lids = reader.read(EyeSight { aspects, blinks: [0.1; 2] }, true, 0.0);
+            let lids = reader.read(EyeSight { aspects, blinks: [0.1; 2], widths_px: [30.0; 2] }, true, 0.0);
             [lids.left, lids.right]
         };
         assert_eq!(read(&mut reader, [0.28, 0.24]), [0.0, 0.0]);
@@ -284,6 +299,13 @@ mod tests {
         assert_eq!(reader.eyes[1].closed, before.eyes[1].closed);
     }
 
+    #[test]
+    fn half_closed_lids_are_doubted_on_small_eyes_and_closed_ones_are_not() {
+        assert_eq!(doubtful(0.5, 30.0), 0.5);
+        assert!(doubtful(0.5, 12.0) < 0.25 && doubtful(1.0, 12.0) == 1.0);
+        assert!((0.0..=0.5).contains(&doubtful(0.5, f32::NAN)));
+    }
+
     proptest! {
         #[test]
         fn whatever_is_seen_gives_lids_in_range(
@@ -292,7 +314,7 @@ mod tests {
             let mut reader = LidReader::default();
             for (aspect, blink, frontal, dt) in seen {
                 let broken = if blink < -0.4 { f32::NAN } else { blink };
-                let lids = reader.read(EyeSight { aspects: [aspect, broken], blinks: [blink, aspect] }, frontal, dt);
+                let lids = reader.read(EyeSight { aspects: [aspect, broken], blinks: [blink, aspect], widths_px: [blink * 40.0, 30.0] }, frontal, dt);
                 prop_assert!((0.0..=1.0).contains(&lids.left) && (0.0..=1.0).contains(&lids.right), "{:?}", lids);
             }
         }

@@ -57,9 +57,7 @@ impl Default for Smoothing {
 }
 
 fn filters<const N: usize>(pace: Pace) -> [OneEuro; N] {
-    let mut filter = OneEuro::new(pace.rest_hz, pace.beta);
-    (filter.speed_cutoff_hz, filter.speed_knee) = (pace.speed_hz, pace.knee);
-    [filter; N]
+    [OneEuro::new(pace.rest_hz, pace.beta).with_knee(pace.speed_hz, pace.knee); N]
 }
 
 impl Smoothing {

@@ -28,6 +28,12 @@ impl OneEuro {
         Self { min_cutoff_hz, beta, speed_cutoff_hz: 1.0, speed_knee: 0.0, state: None }
     }
 
+    /// With this cut-off of the speed estimate (Hz), and speeds well below the knee (unit/s) counting little.
+    #[must_use]
+    pub fn with_knee(self, speed_cutoff_hz: f32, speed_knee: f32) -> Self {
+        Self { speed_cutoff_hz, speed_knee, ..self }
+    }
+
     /// Forgets everything: the next value passes unchanged.
     pub fn reset(&mut self) {
         self.state = None;
