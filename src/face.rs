@@ -3,24 +3,30 @@
 //! Knows nothing of cameras (`capture`) or voices. Sides are the person's; pictures are unflipped.
 //!
 //! The way of a frame: `watch` looks at the picture as such (dark, black, frozen); `acquire` finds a face while none
-//! is followed (`detector`, then `far_detector`) and `liveness` tells it from a picture; `roi` and `crop` cut it out level and square; `mesh` puts 478 landmarks on it, whose box is the next
-//! frame's region; `blendshapes` weighs 52 expressions; `head` fits position and rotation; `features` measures mouth,
-//! lids, brows and gaze in the head's own space; `covered` says which of them are only made
-//! up; `smoothing` calms them. `tracker` is all of it in order.
+//! is followed (`detector`, then `far_detector`) and `liveness` tells it from a picture; `roi` and `crop` cut it out
+//! level and square; `mesh` puts 478 landmarks on it, whose box is the next frame's region; `blendshapes` weighs 52
+//! expressions; `head` fits position and rotation; `features` measures mouth, eyes, brows and gaze in the head's own
+//! space; `lids`, `gaze` and `baseline` know how far this person's eyes open, where they rest and what their face
+//! weighs at rest, learned or from a `calibration`; `covered` says what is only made up; `smoothing` calms all.
+//! `tracker` is all of it in order.
 //!
 //! Spaces: frame (pixels, x right, y down), region (0..1 over a rotated rectangle of the frame), camera and head
 //! (centimetres, see `head`). The networks are described in `models/face`.
 
 mod acquire;
+mod baseline;
 #[cfg(test)]
 mod bench;
 mod blendshapes;
+mod calibration;
 mod covered;
 mod crop;
 mod detector;
 mod far_detector;
 mod features;
+mod gaze;
 mod head;
+mod lids;
 mod liveness;
 mod mesh;
 mod network;
@@ -31,9 +37,10 @@ mod smoothing;
 mod tracker;
 mod watch;
 
+pub use calibration::RestMeter;
 pub use tracker::{FaceOptions, FaceTracker};
 
-use crate::settings::VideoSettings;
+use crate::settings::{CalibrationSettings, VideoSettings};
 use crate::types::{ErrorKind, FaceReport, VideoFrame};
 
 /// Why no report could be made.
@@ -87,6 +94,9 @@ pub trait FaceModel: Send {
     fn rehearse(&mut self) -> Result<(), FaceError> {
         Ok(())
     }
+
+    /// Takes over what was measured of this person; holds from the next frame on. Models without a use for it ignore it.
+    fn calibrate(&mut self, _calibration: &CalibrationSettings) {}
 }
 
 /// The logistic function; 0..1 even for huge arguments.

@@ -346,6 +346,14 @@ pub struct CalibrationSettings {
     pub neutral_head_deg: [f32; 3],
     /// Head position at rest, metres in the camera's space; all zeros where never set.
     pub neutral_position_m: [f32; 3],
+    /// Height by width of the open eyes, left and right; zeros where never measured, and then learned while running.
+    pub lids_open: [f32; 2],
+    /// The same of closed eyes.
+    pub lids_closed: [f32; 2],
+    /// The irises' shift and the look shapes' difference when looking straight ahead; counts where `lids_open` is set.
+    pub gaze_rest: [f32; 2],
+    /// The 52 blendshapes of the face at rest; empty where never measured, and then learned while running.
+    pub shapes_rest: Vec<f32>,
 }
 
 /// The avatar.

@@ -12,7 +12,7 @@ use super::shared::Shared;
 use super::supervisor::{SessionEnd, Watcher, supervise};
 use super::telemetry::{History, RateMeter, VideoTelemetry};
 use crate::capture::FrameSource;
-use crate::face::FaceModel;
+use crate::face::{FaceModel, RestMeter};
 use crate::receive::ObservationSource;
 use crate::settings::{Quality, VideoSettings};
 use crate::sync::{LatestWriter, SessionClock, StopFlag};
@@ -143,6 +143,8 @@ impl Seeing {
         let mut last_frame_at = self.clock.now();
         let mut last_seq = None;
         let mut pace = Pace::default();
+        let mut rest = RestMeter::default();
+        let mut calibrated = None;
         loop {
             if stop.is_set() {
                 return SessionEnd::Stopped;
@@ -162,6 +164,11 @@ impl Seeing {
                         model.pass(&frame);
                         continue;
                     }
+                    let settings = self.shared.settings.get();
+                    if calibrated.as_ref() != Some(&settings.calibration) {
+                        model.calibrate(&settings.calibration);
+                        calibrated = Some(settings.calibration.clone());
+                    }
                     let report = match model.observe(&frame) {
                         Ok(report) => report,
                         Err(error) => {
@@ -176,6 +183,11 @@ impl Seeing {
                     pace.is_overloaded = pace.load.note(now, spent, camera_interval_secs);
                     let tracker_fps = tracker_rate.tick(now.as_secs_f64());
                     let percentiles = tracker_ms.percentiles();
+                    match &report.observation {
+                        Some(seen) => rest.add(seen, report.captured_at),
+                        None => rest.clear(),
+                    }
+                    let rest = rest.rest();
                     self.shared.video.update(|v| {
                         v.camera_fps = camera_fps;
                         v.tracker_fps = tracker_fps;
@@ -184,6 +196,7 @@ impl Seeing {
                         (v.quality, v.quality_found) = (quality, pace.found);
                         v.is_overloaded = pace.is_overloaded && quality == Quality::Eco;
                         v.message = None;
+                        v.rest = rest;
                         note_report(v, &report);
                     });
                     self.reports.publish(report);
@@ -291,6 +304,7 @@ impl Watcher for Seeing {
         self.publish_state(state, error.map(ToString::to_string), now);
         self.shared.video.update(|v| {
             v.source.clear();
+            v.rest = None;
             (v.camera_fps, v.tracker_fps) = (0.0, 0.0);
         });
     }

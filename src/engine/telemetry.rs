@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use glam::Vec3;
 use serde::Serialize;
 
-use crate::settings::{LipsyncMode, Quality};
+use crate::settings::{CalibrationSettings, LipsyncMode, Quality};
 use crate::types::{Alignment, AudioHints, AudioState, HeadPose, MouthShape, Trust, VideoHints, VideoState};
 use crate::voice::Coaching;
 
@@ -48,6 +48,8 @@ pub struct VideoTelemetry {
     pub raw_head: Option<HeadPose>,
     /// Head position in the camera's space, metres; `None` without a face.
     pub raw_position: Option<Vec3>,
+    /// The pose of the last second, as a calibration would keep it; `None` until a face was seen for a second.
+    pub rest: Option<CalibrationSettings>,
     /// Broken or unread pictures so far.
     pub dropped_count: u64,
     /// The step of tracking that is in force; `Auto` before any is.

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use super::blendshapes::BlendshapeModel;
 use super::crop::{Border, Normalisation, crop};
 use super::detector::Detector;
-use super::features::{Face, MouthRest};
+use super::features::{Face, Person};
 use super::head::HeadSolver;
 use super::mesh::{self, MeshModel};
 use super::network::Network;
@@ -114,6 +114,7 @@ fn stages() {
     let mut input = vec![0.0; 3 * 256 * 256];
     let normalisation = Normalisation { scale: 1.0 / 255.0, offset: 0.0 };
     let mut watch = Watch::default();
+    let mut person = Person::default();
     let plain_mesh = Network::load_plain(&mesh::MODEL);
 
     let mut stages = [
@@ -127,7 +128,7 @@ fn stages() {
         Stage::new("landmarks by layers", |_| plain_mesh.run::<3>(|_| ())),
         Stage::new("blendshapes", |_| shapes_model.weigh(&mesh.landmarks_px)),
         Stage::new("head", |_| Ok(solver.solve(&mesh.landmarks_px, 640, 480, fov_rad))),
-        Stage::new("features", |_| Ok((face.mouth(&mut MouthRest::default(), 0.03), face.lids(), face.brows()))),
+        Stage::new("features", |_| Ok(person.read(&face, true, 0.03))),
         Stage::new("whole tracked frame", |round| track(round + 1)),
     ];
     for _ in 0..TURNS {

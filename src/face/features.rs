@@ -6,10 +6,14 @@
 
 use glam::Vec3;
 
-use crate::signal::smoothstep;
-use crate::types::{ARKIT_COUNT, Arkit, Brows, Gaze, Lids, MouthRatios};
+use crate::settings::CalibrationSettings;
+use crate::types::{ARKIT_COUNT, Arkit, Brows, FaceObservation, Gaze, Lids, MouthRatios};
 
+use super::baseline::ShapeBaseline;
+use super::gaze::{GazeReader, IrisSight};
 use super::head::Head;
+use super::lids::{EyeSight, LidLevels, LidReader};
+use super::mesh::LANDMARK_COUNT;
 
 /// Inner lips, upper and lower: the middle and a little to each side.
 const LIP_PAIRS: [(usize, usize); 3] = [(13, 14), (82, 87), (312, 317)];
@@ -30,22 +34,10 @@ const WIDTH_SHAPE_SHARE: f32 = 0.4;
 /// How much narrowing counts as rounding: less may be a rest not learned yet.
 const NARROW_ROUND: Ramp = Ramp { from: 0.2, to: 1.0 };
 
-/// `eyeBlink`: 0.05–0.2 with open eyes, 0.55–0.8 with closed ones.
-const BLINK: Ramp = Ramp { from: 0.2, to: 0.6 };
-/// Height by width of the eye's opening: 0.23–0.36 open, 0.04–0.08 closed.
-const EYE_ASPECT: Ramp = Ramp { from: 0.22, to: 0.08 };
-const ASPECT_SHARE: f32 = 0.4;
-
-/// Weights of brows at rest reach 0.2 (down) and 0.2 (up, mixed as below); people differ most here.
-const BROW_UP: Ramp = Ramp { from: 0.15, to: 0.65 };
-const BROW_DOWN: Ramp = Ramp { from: 0.2, to: 0.7 };
+/// Brows beyond this person's rest. A rest not learned yet reaches 0.2, and a still face's noise 0.05.
+const BROW_UP: Ramp = Ramp { from: 0.12, to: 0.6 };
+const BROW_DOWN: Ramp = Ramp { from: 0.15, to: 0.65 };
 const BROW_INNER_SHARE: f32 = 0.4;
-
-/// Eye rotation at full weight of the look shapes, degrees.
-const GAZE_YAW_DEG: f32 = 30.0;
-const GAZE_PITCH_DEG: f32 = 20.0;
-/// Lids over which the iris is no more to be seen.
-const GAZE_HIDDEN: Ramp = Ramp { from: 0.5, to: 0.9 };
 
 /// A linear way from 0 to 1; `from` may be the larger.
 struct Ramp {
@@ -65,13 +57,130 @@ struct Eye {
     corners: (usize, usize),
     /// Upper and lower lid, three places along the eye.
     lids: [(usize, usize); 3],
+    iris: usize,
     blink: Arkit,
 }
 
 const RIGHT_EYE: Eye =
-    Eye { corners: (33, 133), lids: [(159, 145), (160, 144), (158, 153)], blink: Arkit::EyeBlinkRight };
+    Eye { corners: (33, 133), lids: [(159, 145), (160, 144), (158, 153)], iris: 468, blink: Arkit::EyeBlinkRight };
 const LEFT_EYE: Eye =
-    Eye { corners: (263, 362), lids: [(386, 374), (387, 373), (385, 380)], blink: Arkit::EyeBlinkLeft };
+    Eye { corners: (263, 362), lids: [(386, 374), (387, 373), (385, 380)], iris: 473, blink: Arkit::EyeBlinkLeft };
+
+/// How wide an eye is in the picture, pixels.
+fn width_px(eye: &Eye, landmarks_px: &[Vec3]) -> f32 {
+    match (landmarks_px.get(eye.corners.0), landmarks_px.get(eye.corners.1)) {
+        (Some(a), Some(b)) => a.truncate().distance(b.truncate()),
+        _ => 0.0,
+    }
+}
+
+/// The irises seen from `place`, which says where a landmark is in the head's space.
+fn irises(place: impl Fn(usize) -> Vec3, landmarks_px: &[Vec3], shapes: &[f32; ARKIT_COUNT]) -> IrisSight {
+    let shift = |eye: &Eye| {
+        // Depth is left out: the network's irises lie deeper or shallower as it likes.
+        let [outer, inner, iris] = [eye.corners.0, eye.corners.1, eye.iris].map(|i| place(i).truncate());
+        let (right, left) = if outer.x < inner.x { (outer, inner) } else { (inner, outer) };
+        let across = left - right;
+        (iris - (left + right) / 2.0).dot(across) / across.length_squared().max(1e-6)
+    };
+    let shape = |shape: Arkit| shapes[shape as usize];
+    let down = shape(Arkit::EyeLookDownLeft) + shape(Arkit::EyeLookDownRight);
+    let up = shape(Arkit::EyeLookUpLeft) + shape(Arkit::EyeLookUpRight);
+    IrisSight {
+        shifts: [&LEFT_EYE, &RIGHT_EYE].map(shift),
+        weights: [&LEFT_EYE, &RIGHT_EYE].map(|eye| width_px(eye, landmarks_px).powi(2)),
+        down: (down - up) / 2.0,
+    }
+}
+
+/// The irises of an observation; `None` without landmarks. The head's turning is taken off by its angles alone.
+pub(super) fn iris_sight(seen: &FaceObservation) -> Option<IrisSight> {
+    let landmarks = seen.landmarks_px.get(..LANDMARK_COUNT)?;
+    let head_from_camera = seen.head.to_quat().inverse();
+    let place = |landmark: usize| {
+        landmarks.get(landmark).map_or(Vec3::ZERO, |&p| head_from_camera * (p * Vec3::new(1.0, -1.0, -1.0)))
+    };
+    Some(irises(place, landmarks, &seen.blendshapes))
+}
+
+/// Height by width of the eyes of an observation, left and right; zeros without landmarks.
+pub(super) fn eye_aspects(seen: &FaceObservation) -> [f32; 2] {
+    let distance = |a: usize, b: usize| {
+        let place = |landmark: usize| seen.landmarks_px.get(landmark);
+        place(a).zip(place(b)).map_or(0.0, |(a, b)| a.distance(*b))
+    };
+    [&LEFT_EYE, &RIGHT_EYE].map(|eye| {
+        let height = mean(eye.lids.map(|(upper, lower)| distance(upper, lower)));
+        let width = distance(eye.corners.0, eye.corners.1);
+        if width > 0.0 { height / width } else { 0.0 }
+    })
+}
+
+/// What is measured of a face.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Features {
+    pub mouth: MouthRatios,
+    pub lids: Lids,
+    pub brows: Brows,
+    pub gaze: Gaze,
+}
+
+/// What is known of the person: learned while they are seen, or calibrated.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Person {
+    mouth: MouthRest,
+    lids: LidReader,
+    gaze: GazeReader,
+    shapes: ShapeBaseline,
+}
+
+impl Person {
+    /// Somebody new, of whom only the calibration is known.
+    pub fn calibrated(calibration: &CalibrationSettings) -> Self {
+        let mut person = Self::default();
+        person.calibrate(calibration);
+        person
+    }
+
+    /// Takes over a calibration; what was never measured stays learned.
+    pub fn calibrate(&mut self, calibration: &CalibrationSettings) {
+        let CalibrationSettings { lids_open, lids_closed, gaze_rest, shapes_rest, .. } = calibration;
+        self.lids.calibrate(LidLevels { open: *lids_open, closed: *lids_closed });
+        if lids_open.iter().all(|aspect| *aspect > 0.0) {
+            self.gaze.calibrate(*gaze_rest);
+        }
+        self.shapes.calibrate(shapes_rest);
+    }
+
+    /// Measures a face `dt` seconds after the last one, and learns from it if it is seen from the front.
+    pub fn read(&mut self, face: &Face<'_>, is_frontal: bool, dt: f32) -> Features {
+        let shapes = self.shapes.personal(face.blendshapes, is_frontal, dt);
+        let lids = self.lids.read(face.eyes(), is_frontal, dt);
+        Features {
+            mouth: MouthRatios {
+                smile: mean([Arkit::MouthSmileLeft, Arkit::MouthSmileRight].map(|shape| shapes[shape as usize])),
+                ..face.mouth(&mut self.mouth, dt)
+            },
+            lids,
+            brows: brows(&shapes),
+            gaze: self.gaze.read(face.irises(), lids, is_frontal, dt),
+        }
+    }
+}
+
+/// The eyebrows, from this person's shapes.
+fn brows(shapes: &[f32; ARKIT_COUNT]) -> Brows {
+    let shape = |shape: Arkit| shapes[shape as usize];
+    let inner = shape(Arkit::BrowInnerUp);
+    let brow = |outer, down| {
+        let outer = shape(outer);
+        BROW_UP.at(outer + (inner - outer) * BROW_INNER_SHARE) - BROW_DOWN.at(shape(down))
+    };
+    Brows {
+        left: brow(Arkit::BrowOuterUpLeft, Arkit::BrowDownLeft),
+        right: brow(Arkit::BrowOuterUpRight, Arkit::BrowDownRight),
+    }
+}
 
 /// A face in one frame, ready to be measured.
 pub(super) struct Face<'a> {
@@ -107,42 +216,24 @@ impl Face<'_> {
         }
     }
 
-    /// The eyelids.
-    pub fn lids(&self) -> Lids {
-        Lids { left: self.lid(&LEFT_EYE), right: self.lid(&RIGHT_EYE) }
+    /// What the eyes' openings look like.
+    pub fn eyes(&self) -> EyeSight {
+        EyeSight {
+            aspects: [&LEFT_EYE, &RIGHT_EYE].map(|eye| self.aspect(eye)),
+            blinks: [&LEFT_EYE, &RIGHT_EYE].map(|eye| self.shape(eye.blink)),
+            widths_px: [&LEFT_EYE, &RIGHT_EYE].map(|eye| width_px(eye, self.landmarks_px)),
+        }
     }
 
-    fn lid(&self, eye: &Eye) -> f32 {
+    fn aspect(&self, eye: &Eye) -> f32 {
         let height_cm = mean(eye.lids.map(|(upper, lower)| self.distance_cm(upper, lower)));
-        let aspect = height_cm / self.distance_cm(eye.corners.0, eye.corners.1).max(0.1);
-        let blink = BLINK.at(self.shape(eye.blink));
-        blink + (EYE_ASPECT.at(aspect) - blink) * ASPECT_SHARE
+        height_cm / self.distance_cm(eye.corners.0, eye.corners.1).max(0.1)
     }
 
-    /// The eyebrows.
-    pub fn brows(&self) -> Brows {
-        let inner = self.shape(Arkit::BrowInnerUp);
-        let brow = |outer, down| {
-            let outer = self.shape(outer);
-            BROW_UP.at(outer + (inner - outer) * BROW_INNER_SHARE) - BROW_DOWN.at(self.shape(down))
-        };
-        Brows {
-            left: brow(Arkit::BrowOuterUpLeft, Arkit::BrowDownLeft),
-            right: brow(Arkit::BrowOuterUpRight, Arkit::BrowDownRight),
-        }
-    }
-
-    /// Where the eyes look, from both eyes together. Closed eyes look straight ahead.
-    pub fn gaze(&self, lids: Lids) -> Gaze {
-        let to_left = self.shape(Arkit::EyeLookOutLeft) + self.shape(Arkit::EyeLookInRight);
-        let to_right = self.shape(Arkit::EyeLookInLeft) + self.shape(Arkit::EyeLookOutRight);
-        let down = self.shape(Arkit::EyeLookDownLeft) + self.shape(Arkit::EyeLookDownRight);
-        let up = self.shape(Arkit::EyeLookUpLeft) + self.shape(Arkit::EyeLookUpRight);
-        let visible = 1.0 - smoothstep(GAZE_HIDDEN.at((lids.left + lids.right) / 2.0));
-        Gaze {
-            yaw: (to_left - to_right) / 2.0 * GAZE_YAW_DEG.to_radians() * visible,
-            pitch: (down - up) / 2.0 * GAZE_PITCH_DEG.to_radians() * visible,
-        }
+    /// Where the irises stand.
+    pub fn irises(&self) -> IrisSight {
+        let place = |landmark: usize| self.landmarks_px.get(landmark).map_or(Vec3::ZERO, |&p| self.head.in_head_cm(p));
+        irises(place, self.landmarks_px, self.blendshapes)
     }
 
     fn shape(&self, shape: Arkit) -> f32 {
@@ -227,6 +318,10 @@ mod tests {
         }
     }
 
+    fn read(sitter: &Sitter) -> Features {
+        Person::default().read(&sitter.face(), true, 0.03)
+    }
+
     fn straight() -> Sitter {
         Sitter::new(HeadPose::default(), Vec3::new(0.0, 0.0, 0.5))
     }
@@ -247,26 +342,38 @@ mod tests {
         fn any_weights_give_values_in_range(weights in prop::collection::vec(0.0f32..=1.0, ARKIT_COUNT)) {
             let mut sitter = straight();
             sitter.blendshapes.copy_from_slice(&weights);
-            let (face, mut rest) = (sitter.face(), MouthRest::default());
-            let (mouth, lids, brows) = (face.mouth(&mut rest, 0.03), face.lids(), face.brows());
+            let Features { mouth, lids, brows, gaze } = read(&sitter);
             for value in [mouth.open, mouth.width, mouth.round, mouth.smile, lids.left, lids.right] {
                 prop_assert!((0.0..=1.0).contains(&value));
             }
             prop_assert!(brows.left.abs() <= 1.0 && brows.right.abs() <= 1.0);
-            prop_assert!(face.gaze(lids).yaw.abs() < 0.6);
+            prop_assert!(gaze.yaw.abs() < 0.8 && gaze.pitch.abs() < 0.8);
         }
     }
 
     #[test]
     fn sides_are_the_persons() {
         let sitter = straight().with(&[(Arkit::EyeBlinkLeft, 0.7), (Arkit::BrowOuterUpRight, 0.9)]);
-        let (lids, brows) = (sitter.face().lids(), sitter.face().brows());
-        assert!(lids.left > lids.right + 0.5);
+        let (eyes, brows) = (sitter.face().eyes(), read(&sitter).brows);
+        assert!(eyes.blinks[0] > eyes.blinks[1] + 0.5);
+        assert!(eyes.aspects.iter().all(|aspect| (0.2..0.5).contains(aspect)), "{eyes:?}");
         assert!(brows.right > brows.left + 0.5);
-        let sitter = straight().with(&[(Arkit::EyeLookOutLeft, 0.6), (Arkit::EyeLookInRight, 0.6)]);
-        let gaze = sitter.face().gaze(Lids::default());
-        assert!(gaze.yaw > 0.2 && gaze.pitch == 0.0, "both eyes to the own left: {gaze:?}");
-        assert_eq!(sitter.face().gaze(Lids { left: 1.0, right: 1.0 }).yaw, 0.0);
+    }
+
+    #[test]
+    fn irises_to_the_own_left_look_left_however_the_head_is_turned() {
+        for yaw in [-0.3, 0.0, 0.3] {
+            let mut sitter = Sitter::new(HeadPose { yaw, pitch: 0.1, roll: 0.1 }, Vec3::new(0.0, 0.0, 0.5));
+            for eye in [&LEFT_EYE, &RIGHT_EYE] {
+                let [a, b] = [eye.corners.0, eye.corners.1].map(|corner| sitter.landmarks_px[corner]);
+                let (right, left) = if a.x < b.x { (a, b) } else { (b, a) };
+                sitter.landmarks_px[eye.iris] = right.lerp(left, 0.6);
+            }
+            let shifts = sitter.face().irises().shifts;
+            assert!(shifts.iter().all(|shift| (shift - 0.1).abs() < 0.02), "{yaw}: {shifts:?}");
+            let gaze = read(&sitter).gaze;
+            assert!(gaze.yaw > 0.1, "{gaze:?}");
+        }
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::settings::{Quality, VideoSettings};
+use crate::settings::{CalibrationSettings, Quality, VideoSettings};
 use crate::types::{
     ARKIT_COUNT, FaceObservation, FaceReport, Gaze, Lids, MouthRatios, Timestamp, VideoFrame, VideoHints, VideoState,
 };
@@ -10,7 +10,7 @@ use crate::types::{
 use super::acquire::{Acquire, Find, Place};
 use super::blendshapes::BlendshapeModel;
 use super::covered::{Cover, Covers};
-use super::features::{Face, MouthRest};
+use super::features::{Face, Person};
 use super::head::{Head, HeadSolver};
 use super::liveness::{Liveness, Sign};
 use super::mesh::{Mesh, MeshModel};
@@ -37,6 +37,8 @@ const LOST_TURNING: f32 = 0.819;
 const TURNED_AWAY_FOR: Duration = Duration::from_secs(2);
 /// Eyes nearer to each other than this (pixels) give poor blendshapes: 28 px were off by 0.08 where 100 are by 0.01.
 const FAR_EYE_DISTANCE_PX: f32 = 26.0;
+/// Faces that look past the camera by more than this (30°) teach nothing about the person.
+const LEARNS_FACING: f32 = 0.866;
 /// Centres of the irises.
 const IRISES: (usize, usize) = (468, 473);
 
@@ -65,7 +67,8 @@ pub struct FaceTracker {
     watch: Watch,
     tracking: Tracking,
     smoothing: Smoothing,
-    mouth_rest: MouthRest,
+    person: Person,
+    calibration: CalibrationSettings,
     /// Blendshapes are weighed in every second frame only.
     is_light: bool,
     /// In a light frame after one with blendshapes: those.
@@ -113,9 +116,10 @@ impl FaceTracker {
             watch: Watch::default(),
             tracking: Tracking::START,
             smoothing: Smoothing::default(),
-            mouth_rest: MouthRest::default(),
             is_light: false,
             held_blendshapes: None,
+            person: Person::default(),
+            calibration: CalibrationSettings::default(),
             observed_at: None,
             is_turned_away: false,
             liveness: Liveness::default(),
@@ -228,17 +232,16 @@ impl FaceTracker {
         };
         let face = Face { landmarks_px: &mesh.landmarks_px, head: &head, blendshapes: &blendshapes };
         let dt = self.secs_since_last(at);
-        let (mouth, lids, brows) = (face.mouth(&mut self.mouth_rest, dt.unwrap_or(0.0)), face.lids(), face.brows());
-        let gaze = face.gaze(lids);
+        let features = self.person.read(&face, head.facing > LEARNS_FACING, dt.unwrap_or(0.0));
         let mut observation = FaceObservation {
             confidence: mesh.presence,
             landmarks_px: mesh.landmarks_px,
             head: head.pose,
             position: head.position,
-            mouth,
-            lids,
-            brows,
-            gaze,
+            mouth: features.mouth,
+            lids: features.lids,
+            brows: features.brows,
+            gaze: features.gaze,
             blendshapes,
         };
         if dt.is_none() {
@@ -344,7 +347,7 @@ impl FaceModel for FaceTracker {
 
     fn reset(&mut self) {
         self.watch = Watch::default();
-        self.mouth_rest = MouthRest::default();
+        self.person = Person::calibrated(&self.calibration);
         self.tracking = Tracking::START;
         self.forget_face();
         self.acquire.reset();
@@ -369,5 +372,10 @@ impl FaceModel for FaceTracker {
         let mesh = self.mesh.observe(picture, Roi::letterbox(SIDE, SIDE))?;
         self.blendshapes.weigh(&mesh.landmarks_px)?;
         Ok(())
+    }
+
+    fn calibrate(&mut self, calibration: &CalibrationSettings) {
+        self.calibration = calibration.clone();
+        self.person.calibrate(calibration);
     }
 }

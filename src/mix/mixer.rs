@@ -130,7 +130,8 @@ impl Mixer {
 
     /// A new neutral pose is a rest for the mouth as well.
     fn settle(&mut self, calibration: &CalibrationSettings) {
-        let is_new = self.calibration.as_ref().is_some_and(|last| last != calibration);
+        let pose = |c: &CalibrationSettings| (c.neutral_head_deg, c.neutral_position_m);
+        let is_new = self.calibration.as_ref().is_some_and(|last| pose(last) != pose(calibration));
         if is_new {
             self.seen.settle_mouth();
         }
@@ -185,7 +186,11 @@ pub fn neutral_of(observation: &FaceObservation) -> CalibrationSettings {
     let HeadPose { yaw, pitch, roll } = observation.head;
     let angles = [yaw, pitch, roll].map(|a| if a.is_finite() { a.to_degrees() } else { 0.0 });
     let position = if observation.position.is_finite() { observation.position } else { Vec3::ZERO };
-    CalibrationSettings { neutral_head_deg: angles, neutral_position_m: position.to_array() }
+    CalibrationSettings {
+        neutral_head_deg: angles,
+        neutral_position_m: position.to_array(),
+        ..CalibrationSettings::default()
+    }
 }
 
 /// The head as if the camera stood where the person looks at rest.

@@ -100,8 +100,9 @@ struct Fresh {
 
 impl Seen {
     pub fn new() -> Self {
-        let angle = OneEuro::new(2.5, 8.0);
-        let place = OneEuro::new(2.0, 25.0);
+        // The camera's tracker is calm already, and every filter lags: this one is for trackers that are not.
+        let angle = OneEuro::new(1.0, 60.0).with_knee(4.0, 0.4);
+        let place = OneEuro::new(1.0, 400.0).with_knee(4.0, 0.05);
         Self {
             state: VideoState::default(),
             face: Health::new(),

@@ -11,6 +11,8 @@ pub struct OneEuro {
     pub beta: f32,
     /// Cut-off of the speed estimate, Hz.
     pub speed_cutoff_hz: f32,
+    /// Speeds well below this count little (unit/s): noise looks slow, and must not open its own filter. 0 is the paper's.
+    pub speed_knee: f32,
     state: Option<State>,
 }
 
@@ -23,7 +25,13 @@ struct State {
 impl OneEuro {
     /// A filter without history.
     pub fn new(min_cutoff_hz: f32, beta: f32) -> Self {
-        Self { min_cutoff_hz, beta, speed_cutoff_hz: 1.0, state: None }
+        Self { min_cutoff_hz, beta, speed_cutoff_hz: 1.0, speed_knee: 0.0, state: None }
+    }
+
+    /// With this cut-off of the speed estimate (Hz), and speeds well below the knee (unit/s) counting little.
+    #[must_use]
+    pub fn with_knee(self, speed_cutoff_hz: f32, speed_knee: f32) -> Self {
+        Self { speed_cutoff_hz, speed_knee, ..self }
     }
 
     /// Forgets everything: the next value passes unchanged.
@@ -43,7 +51,9 @@ impl OneEuro {
         }
         let speed = (value - state.value) / dt;
         state.speed += (speed - state.speed) * cutoff_share(self.speed_cutoff_hz, dt);
-        let cutoff_hz = self.min_cutoff_hz + self.beta * state.speed.abs();
+        let speed = state.speed.abs();
+        let counted = if speed > 0.0 { speed * speed / (speed + self.speed_knee) } else { 0.0 };
+        let cutoff_hz = self.min_cutoff_hz + self.beta * counted;
         state.value += (value - state.value) * cutoff_share(cutoff_hz, dt);
         state.value
     }

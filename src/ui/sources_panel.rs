@@ -4,9 +4,9 @@ use egui::{ComboBox, Slider, Ui};
 
 use super::meter::level_meter_ui;
 use super::words::{self, Mood};
-use super::{ControlState, UiAction, remote_panel, theme};
+use super::{ControlState, UiAction, calibration_panel, remote_panel, theme};
 use crate::engine::{Command, Sources};
-use crate::settings::{CalibrationSettings, Quality};
+use crate::settings::Quality;
 
 pub(super) fn sources_ui(ui: &mut Ui, state: &mut ControlState<'_>) {
     theme::group_ui(ui, "Camera and microphone", |ui| {
@@ -70,17 +70,7 @@ fn running_ui(ui: &mut Ui, state: &mut ControlState<'_>) {
         } else if ui.button("Start").on_hover_text("Open camera and microphone").clicked() {
             state.commands.push(Command::SetSources(Sources::Devices));
         }
-        let neutral = egui::Button::new("Set neutral pose");
-        let help = "Sit as you like to sit, look at the screen, and press: this is straight ahead from now on";
-        if ui.add_enabled(telemetry.video.raw_head.is_some(), neutral).on_hover_text(help).clicked()
-            && let Some(head) = telemetry.video.raw_head
-        {
-            let position = telemetry.video.raw_position.unwrap_or_default();
-            state.settings.calibration = CalibrationSettings {
-                neutral_head_deg: [head.yaw, head.pitch, head.roll].map(f32::to_degrees),
-                neutral_position_m: position.to_array(),
-            };
-        }
+        calibration_panel::neutral_ui(ui, state);
         if !telemetry.is_demo && ui.button("Demo").on_hover_text("Let the drawn presenter drive the avatar").clicked() {
             state.commands.push(Command::SetSources(Sources::Demo));
         }
@@ -88,6 +78,7 @@ fn running_ui(ui: &mut Ui, state: &mut ControlState<'_>) {
 }
 
 fn tracking_ui(ui: &mut Ui, state: &mut ControlState<'_>) {
+    calibration_panel::calibration_ui(ui, state);
     quality_ui(ui, state);
     let motion = &mut state.settings.motion;
     ui.add(Slider::new(&mut motion.head_strength, 0.0..=2.0).text("Head turns"));

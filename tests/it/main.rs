@@ -17,6 +17,7 @@ mod devices;
 mod engine;
 mod eval;
 mod face;
+mod feel;
 mod hearing;
 mod layers;
 mod mix;
