@@ -17,6 +17,7 @@ mod crop;
 mod detector;
 mod features;
 mod head;
+mod image_mode;
 mod mesh;
 mod network;
 mod picture;
@@ -26,6 +27,7 @@ mod smoothing;
 mod tracker;
 mod watch;
 
+pub use image_mode::{ImageFace, ImageMode, Measured};
 pub use tracker::{FaceOptions, FaceTracker};
 
 use crate::settings::VideoSettings;

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-pub use eval::{CalibrateArgs, EvalArgs, EvalCommand, EvalLipsyncArgs, EvalVentriloquistArgs};
+pub use eval::{CalibrateArgs, EvalArgs, EvalCommand, EvalFaceArgs, EvalLipsyncArgs, EvalVentriloquistArgs};
 
 use crate::settings::{Background, LipsyncMode, Settings};
 
