@@ -13,7 +13,7 @@ use super::features::{Face, MouthRest};
 use super::head::HeadSolver;
 use super::mesh::MeshModel;
 use super::picture::Picture;
-use crate::types::{ARKIT_COUNT, HeadPose, Lids, MouthRatios, VideoFrame};
+use crate::types::{ARKIT_COUNT, Arkit, HeadPose, Lids, MouthRatios, VideoFrame};
 
 /// MediaPipe's threshold for a face in the region that the detector gave.
 const MIN_PRESENCE: f32 = 0.5;
@@ -35,7 +35,7 @@ pub struct ImageFace {
     pub blendshapes: [f32; ARKIT_COUNT],
 }
 
-/// What landmarks and blendshapes come to by the tracker's own definitions, unfiltered.
+/// What landmarks and blendshapes come to, unfiltered.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Measured {
     /// The head's rotation in camera space as MediaPipe's geometry pipeline has it: depth along the camera's axis.
@@ -44,8 +44,16 @@ pub struct Measured {
     pub head: HeadPose,
     /// The mouth, for a resting width that nobody learned.
     pub mouth: MouthRatios,
-    /// The eyelids.
+    /// The eyelids by the `eyeBlink` shapes alone; the tracker knows more of the person.
     pub lids: Lids,
+}
+
+/// `eyeBlink` of open eyes and of closed ones, of most people.
+const EYE_BLINK: (f32, f32) = (0.2, 0.6);
+
+/// How far a lid is closed.
+fn closed(blendshapes: &[f32; ARKIT_COUNT], shape: Arkit) -> f32 {
+    ((blendshapes[shape as usize] - EYE_BLINK.0) / (EYE_BLINK.1 - EYE_BLINK.0)).clamp(0.0, 1.0)
 }
 
 impl ImageMode {
@@ -92,7 +100,10 @@ impl ImageMode {
             head_on_axis: on_axis.pose.to_quat(),
             head: head.pose,
             mouth: face.mouth(&mut MouthRest::default(), 0.0),
-            lids: face.lids(),
+            lids: Lids {
+                left: closed(blendshapes, Arkit::EyeBlinkLeft),
+                right: closed(blendshapes, Arkit::EyeBlinkRight),
+            },
         })
     }
 }
