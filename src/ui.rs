@@ -3,6 +3,7 @@
 //! Never calls a device, never waits. Degrees and per cents live here; radians everywhere else.
 
 mod avatar_panel;
+mod coach_panel;
 mod lipsync_panel;
 mod meter;
 mod output_panel;

@@ -17,10 +17,12 @@
 //!
 //! **Laughter** is a score of its own beside the visemes, as late as labels that wait; 0 with a network without one.
 //!
-//! **Calibration** is optional: five held vowels ([`Calibrator`]) help voices that the network knows badly.
+//! **Calibration** is optional: five held vowels ([`Calibrator`], [`VowelCoach`]) help voices that the network knows
+//! badly.
 
 mod auto_gain;
 mod calibration;
+mod coach;
 mod features;
 mod hearing;
 mod monitor;
@@ -30,6 +32,7 @@ use crate::settings::AudioSettings;
 use crate::types::{AudioReport, ErrorKind, Timestamp};
 
 pub use calibration::{Calibration, CalibrationError, Calibrator};
+pub use coach::{Coaching, VowelCoach};
 pub use features::{BANDS, LogMel};
 pub use hearing::{Hearing, label_lag};
 pub use network::{Answer, Network};
@@ -39,6 +42,9 @@ pub const SAMPLE_RATE_HZ: u32 = 16_000;
 
 /// Samples from one report to the next: 10 ms.
 pub const HOP: usize = 160;
+
+/// Hops from a sound to its label; the network was trained with it (`LABEL_DELAY` in `models/lipsync/network.py`).
+const LABEL_HOPS: usize = 3;
 
 /// Classifies a stream of sound.
 pub trait VisemeModel: Send {

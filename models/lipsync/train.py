@@ -39,7 +39,7 @@ SCHWA_WEIGHT, ROUND_WEIGHT = 0.4, 1.3
 # Heads beside the visemes 30 ms back, which count 1.
 WEIGHTS = {"visemes_now": 0.5, "voiced": 0.3, "voiced_now": 0.15, "laughter": 0.15}
 # How often an engine's clips are drawn, against their length: the nearer to a person, the more often.
-EMPHASIS = {"espeak": 0.6, "flite": 0.8, "festival": 0.8, "hibari": 1.2, "joe": 1.6, "kokoro": 2.0, "russian": 1.3}
+EMPHASIS = {"espeak": 0.6, "flite": 0.8, "festival": 0.8, "hibari": 1.2, "kokoro": 2.0, "russian": 1.3}
 SHORTEST_CLIP = 60
 NOISE_ONLY_SHARE, NOISY_SHARE = 0.16, 0.6
 LOWEST_SNR_DB, HIGHEST_SNR_DB = 0.0, 35.0

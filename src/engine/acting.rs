@@ -144,6 +144,7 @@ impl Acting {
             match command {
                 Command::SetSources(sources) => self.shared.sources.update(|s| *s = sources),
                 Command::Retry => self.shared.retry_now(),
+                Command::CoachVowels(is_wanted) => self.shared.want_coaching(is_wanted),
                 Command::Resize(size) => self.picture.resize(size),
                 Command::SetExpression { index, weight } => {
                     if let Some(stage) = stage.as_deref_mut() {

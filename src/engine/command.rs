@@ -31,6 +31,8 @@ pub enum Command {
         /// 0 off, 1 on.
         weight: f32,
     },
+    /// Begins to lead the speaker through the five vowels (`AudioTelemetry::coaching`), or ends that.
+    CoachVowels(bool),
     /// The output surface has a new size.
     Resize([u32; 2]),
 }

@@ -13,7 +13,7 @@ use crate::audio::AudioSource;
 use crate::settings::AudioSettings;
 use crate::sync::{LatestWriter, SessionClock, StopFlag};
 use crate::types::{AudioReport, AudioState, ErrorKind, SourceError, Timestamp};
-use crate::voice::VisemeModel;
+use crate::voice::{VisemeModel, VowelCoach};
 
 /// How often the ring is looked at.
 const POLL: Duration = Duration::from_millis(5);
@@ -74,6 +74,7 @@ pub(super) struct Hearing {
     pub(super) make_model: VisemeModelMaker,
     pub(super) reports: LatestWriter<HeardBatch>,
     pub(super) batch: HeardBatch,
+    pub(super) coach: Option<VowelCoach>,
 }
 
 /// What the user wants to be open.
@@ -91,7 +92,7 @@ impl Hearing {
         make_model: VisemeModelMaker,
         reports: LatestWriter<HeardBatch>,
     ) -> Self {
-        Self { shared, clock, open, make_model, reports, batch: HeardBatch::new() }
+        Self { shared, clock, open, make_model, reports, batch: HeardBatch::new(), coach: None }
     }
 
     /// The thread's whole life.
@@ -111,6 +112,29 @@ impl Hearing {
             a.voiced = newest.frame.voiced;
             a.message = None;
         });
+    }
+
+    /// Lets the speaker who says the vowels be heard, if one is wanted.
+    fn coach(&mut self, samples: &[f32]) {
+        if !self.shared.is_coaching_wanted() {
+            if self.coach.take().is_some() {
+                self.shared.audio.update(|a| a.coaching = None);
+            }
+            return;
+        }
+        if self.coach.is_none() {
+            match VowelCoach::new() {
+                Ok(coach) => self.coach = Some(coach),
+                Err(error) => {
+                    self.shared.want_coaching(false);
+                    self.shared.audio.update(|a| a.message = Some(error.to_string()));
+                }
+            }
+        }
+        let Some(coach) = &mut self.coach else { return };
+        coach.hear(samples);
+        let state = coach.state().clone();
+        self.shared.audio.update(|a| a.coaching = Some(state));
     }
 
     fn publish_state(&mut self, state: AudioState, message: Option<String>, now: Timestamp) {
@@ -197,6 +221,7 @@ impl Watcher for Hearing {
                     model.configure(&settings.audio);
                     let heard = samples.get_mut(..count).unwrap_or_default();
                     self.publish(path.hear(model, heard, captured_at));
+                    self.coach(path.resampled());
                     if count < samples.len() {
                         std::thread::sleep(POLL);
                     }

@@ -149,6 +149,7 @@ impl Engine {
         match command {
             Command::SetSources(sources) => self.shared.sources.update(|s| *s = sources),
             Command::Retry => self.shared.retry_now(),
+            Command::CoachVowels(is_wanted) => self.shared.want_coaching(is_wanted),
             command => {
                 if let Err(TrySendError::Full(command)) = self.commands.try_send(command) {
                     tracing::error!("the stage does not take commands; dropped: {command:?}");

@@ -37,6 +37,8 @@ pub(super) struct Shared {
     retries: AtomicU64,
     /// Somebody looks at previews: set with each look, taken with each preview.
     is_preview_wanted: AtomicBool,
+    /// The user wants to be led through the vowels.
+    is_coaching_wanted: AtomicBool,
     pub(super) video: Cell<VideoTelemetry>,
     pub(super) audio: Cell<AudioTelemetry>,
     pub(super) stage: Cell<StageTelemetry>,
@@ -52,6 +54,7 @@ impl Shared {
             sources: Cell::default(),
             retries: AtomicU64::new(0),
             is_preview_wanted: AtomicBool::new(false),
+            is_coaching_wanted: AtomicBool::new(false),
             video: Cell::default(),
             audio: Cell::default(),
             stage: Cell::default(),
@@ -76,6 +79,15 @@ impl Shared {
     /// Whether a preview was asked for since the last call.
     pub(super) fn take_preview_wish(&self) -> bool {
         self.is_preview_wanted.swap(false, Ordering::Relaxed)
+    }
+
+    /// Begins or ends to lead the user through the vowels.
+    pub(super) fn want_coaching(&self, is_wanted: bool) {
+        self.is_coaching_wanted.store(is_wanted, Ordering::Relaxed);
+    }
+
+    pub(super) fn is_coaching_wanted(&self) -> bool {
+        self.is_coaching_wanted.load(Ordering::Relaxed)
     }
 
     /// How often a retry was asked for.

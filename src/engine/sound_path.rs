@@ -51,6 +51,11 @@ impl SoundPath {
         self.resampler.reset();
     }
 
+    /// The 16 kHz samples of the last call of [`SoundPath::hear`].
+    pub fn resampled(&self) -> &[f32] {
+        &self.resampled
+    }
+
     /// Takes the next samples, the first captured at `captured_at`; gives the reports that became complete.
     pub fn hear(&mut self, model: &mut dyn VisemeModel, samples: &mut [f32], captured_at: Timestamp) -> &[AudioReport] {
         self.conditioner.process(samples);

@@ -7,6 +7,7 @@ use serde::Serialize;
 
 use crate::settings::LipsyncMode;
 use crate::types::{Alignment, AudioHints, AudioState, HeadPose, MouthShape, Trust, VideoHints, VideoState};
+use crate::voice::Coaching;
 
 /// Everything the control window shows. A copy is made for each window frame.
 #[derive(Clone, Debug, Default)]
@@ -68,6 +69,8 @@ pub struct AudioTelemetry {
     pub voiced: f32,
     /// Samples a second of the device.
     pub sample_rate_hz: u32,
+    /// Where the speaker is who says the five vowels; `None` while nobody is asked to.
+    pub coaching: Option<Coaching>,
 }
 
 impl Default for AudioTelemetry {
@@ -80,6 +83,7 @@ impl Default for AudioTelemetry {
             level_db: -120.0,
             voiced: 0.0,
             sample_rate_hz: 0,
+            coaching: None,
         }
     }
 }

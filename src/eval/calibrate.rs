@@ -15,8 +15,9 @@ const LEAST_SECS: f64 = 0.3;
 const SHORTEST_SECS: f64 = 0.04;
 /// The transitions at both ends of a sound are left out: this share of it.
 const EDGE_SHARE: f64 = 0.125;
-/// Given ahead of each sound, seconds (`Calibrator::add`).
-const LEAD_SECS: f64 = 0.025;
+/// Given ahead of each sound and behind it, seconds: the network hears what leads to it, and answers a little later.
+const LEAD_SECS: f64 = 1.0;
+const TAIL_SECS: f64 = 0.03;
 
 /// One sound to be used: which recording, which label.
 #[derive(Clone, Copy)]
@@ -42,7 +43,7 @@ pub(super) fn calibration_of(recordings: &mut [(&Path, Option<Labels>)]) -> Resu
         }
         picks.extend(chosen);
     }
-    let mut calibrator = Calibrator::default();
+    let mut calibrator = Calibrator::new()?;
     for (i, (path, _)) in recordings.iter().enumerate() {
         if !picks.iter().any(|pick| pick.recording == i) {
             continue;
@@ -51,10 +52,10 @@ pub(super) fn calibration_of(recordings: &mut [(&Path, Option<Labels>)]) -> Resu
         let index = |secs: f64| (secs.max(0.0) * f64::from(OUTPUT_RATE_HZ)) as usize;
         for pick in picks.iter().filter(|pick| pick.recording == i) {
             let edge = (pick.end_secs - pick.start_secs) * EDGE_SHARE;
-            let (from, until) = (index(pick.start_secs + edge - LEAD_SECS), index(pick.end_secs - edge));
-            if let Some(sound) = samples.get(from..until.min(samples.len())) {
-                calibrator.add(pick.vowel, sound);
-            }
+            let begin = index(pick.start_secs + edge);
+            let (from, until) = (index(pick.start_secs + edge - LEAD_SECS), index(pick.end_secs - edge + TAIL_SECS));
+            let sound = samples.get(from..until.min(samples.len())).unwrap_or_default();
+            calibrator.add(pick.vowel, sound, begin - from);
         }
     }
     let Ok(calibration) = calibrator.finish() else { return Ok(None) };

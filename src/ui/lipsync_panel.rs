@@ -2,7 +2,7 @@
 
 use egui::{Button, RichText, Slider, Ui, vec2};
 
-use super::{ControlState, theme};
+use super::{ControlState, coach_panel, theme};
 use crate::settings::{LipsyncMode, LipsyncSettings, MixStyle, VideoMouthStyle};
 use crate::types::Alignment;
 
@@ -26,9 +26,9 @@ pub(super) fn lipsync_ui(ui: &mut Ui, state: &mut ControlState<'_>) {
         });
         share_ui(ui, state);
         let alignment = state.telemetry.stage.alignment;
-        let gate_db = &mut state.settings.audio.gate_db;
-        let lipsync = &mut state.settings.lipsync;
         ui.collapsing("Lip-sync details", |ui| {
+            let gate_db = &mut state.settings.audio.gate_db;
+            let lipsync = &mut state.settings.lipsync;
             ui.add(Slider::new(&mut lipsync.sensitivity, 0.2..=3.0).text("Sensitivity"));
             ui.add(Slider::new(gate_db, -90.0..=-10.0).text("Noise gate, dB"))
                 .on_hover_text("Sound below this is silence");
@@ -45,6 +45,7 @@ pub(super) fn lipsync_ui(ui: &mut Ui, state: &mut ControlState<'_>) {
                 ui.selectable_value(&mut lipsync.mix_style, MixStyle::PerViseme, "Per viseme");
             });
             ui.checkbox(&mut lipsync.camera_veto, "A mouth seen closed stays closed");
+            coach_panel::coach_ui(ui, state);
         });
     });
 }

@@ -5,12 +5,9 @@ use std::time::Duration;
 use super::auto_gain::AutoGain;
 use super::calibration::{Calibration, Cepstrum, CepstrumMaker};
 use super::monitor::{Monitor, SpeechGate};
-use super::{Answer, HOP, LogMel, Network, SAMPLE_RATE_HZ, VisemeModel, VoiceError, features::WINDOW};
+use super::{Answer, HOP, LABEL_HOPS, LogMel, Network, SAMPLE_RATE_HZ, VisemeModel, VoiceError, features::WINDOW};
 use crate::settings::{AudioSettings, HearingLatency};
 use crate::types::{AudioReport, Timestamp, VisemeFrame};
-
-/// Hops from a sound to its label; the network was trained with it (`LABEL_DELAY` in `models/lipsync/network.py`).
-const LABEL_HOPS: usize = 3;
 
 /// How long before the newest sample the sound lies that a report describes: half a window and, where the network may
 /// wait, the delay of its labels. 42.5 ms, or 12.5 ms with low latency.

@@ -15,9 +15,9 @@ use omote::settings::{AudioSettings, Settings};
 use omote::sync::SessionClock;
 use omote::types::{
     ARKIT_COUNT, AudioReport, AudioState, ErrorKind, FaceObservation, FaceReport, SourceError, Timestamp, VideoFrame,
-    VideoState, VisemeFrame,
+    VideoState, VisemeFrame, Vowel,
 };
-use omote::voice::VisemeModel;
+use omote::voice::{Coaching, VisemeModel};
 
 /// What the test does to the sources while the engine runs.
 #[derive(Default)]
@@ -177,6 +177,23 @@ fn wait_for(engine: &Engine, what: &str, limit: Duration, is_so: impl Fn(&Teleme
 }
 
 const LONG: Duration = Duration::from_secs(20);
+
+#[test]
+fn the_speaker_is_led_through_the_vowels_only_when_asked() {
+    let switches = Arc::new(Switches::default());
+    switches.is_microphone_there.store(true, Ordering::SeqCst);
+    let engine = start(&switches, Settings::default(), false);
+    let telemetry = wait_for(&engine, "hearing", LONG, |t| t.audio.state == AudioState::Live);
+    assert_eq!(telemetry.audio.coaching, None);
+    for _ in 0..2 {
+        engine.send(Command::CoachVowels(true));
+        wait_for(&engine, "the first vowel", LONG, |t| {
+            matches!(t.audio.coaching, Some(Coaching::Hold { vowel: Vowel::Aa, .. }))
+        });
+        engine.send(Command::CoachVowels(false));
+        wait_for(&engine, "the end", LONG, |t| t.audio.coaching.is_none());
+    }
+}
 
 #[test]
 fn devices_may_come_fail_and_return_at_any_time() {

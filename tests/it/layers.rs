@@ -41,7 +41,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "motion", "rig", "render", "engine", "replay",
         ],
     ),
-    ("ui", &["types", "settings", "engine"]),
+    ("ui", &["types", "settings", "voice", "engine"]),
     ("output", &["types", "settings", "avatar", "render", "engine"]),
     (
         "app",

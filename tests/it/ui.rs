@@ -1,11 +1,12 @@
 //! The control window without a display: clicks by label, and what they change.
 
 use egui_kittest::Harness;
-use egui_kittest::kittest::Queryable;
+use egui_kittest::kittest::{NodeT, Queryable};
 use omote::engine::{Command, DeviceLists, Sources, Telemetry, Transparency};
 use omote::settings::{Background, LipsyncMode, Settings, VideoSource};
-use omote::types::{AudioState, HeadPose, VideoState};
+use omote::types::{AudioState, HeadPose, VideoState, Vowel};
 use omote::ui::{ControlState, Preview, UiAction, apply_theme, control_ui};
+use omote::voice::{Calibration, CalibrationError, Coaching};
 
 /// All that a window of the app holds.
 struct Window {
@@ -187,4 +188,64 @@ fn every_state_is_told_in_words() {
     harness.get_by_label("Dismiss").click();
     harness.run();
     assert!(harness.state().notices.is_empty());
+}
+
+#[test]
+fn the_user_is_led_through_the_vowels() {
+    let mut telemetry = running();
+    let mut harness = window(telemetry.clone());
+    harness.get_by_label("Lip-sync details").click();
+    harness.run();
+    harness.get_by_label("Learn my vowels").click();
+    harness.run();
+    assert_eq!(harness.state().commands, [Command::CoachVowels(true)]);
+    telemetry.audio.coaching = Some(Coaching::Hold { vowel: Vowel::Ou, share: 0.4 });
+    harness.state_mut().telemetry = telemetry.clone();
+    harness.run_steps(2);
+    harness.get_by_label("Hold “oo” as in moon");
+    harness.get_by_label("Cancel").click();
+    harness.run_steps(2);
+    assert_eq!(harness.state().commands.last(), Some(&Command::CoachVowels(false)));
+    telemetry.audio.coaching = Some(Coaching::Failed(CalibrationError::TooShort(Vowel::Ou)));
+    harness.state_mut().telemetry = telemetry.clone();
+    harness.run_steps(2);
+    harness.get_by_label_contains("too little was heard of the vowel");
+    let numbers: Vec<f32> = (0..73).map(|n| 1.0 + n as f32 / 10.0).collect();
+    telemetry.audio.coaching =
+        Calibration::from_numbers(&numbers).map(|calibration| Coaching::Done(Box::new(calibration)));
+    harness.state_mut().telemetry = telemetry.clone();
+    harness.run_steps(2);
+    assert_eq!(harness.state().settings.audio.voice_calibration, numbers);
+    telemetry.audio.coaching = None;
+    harness.state_mut().telemetry = telemetry;
+    harness.run_steps(2);
+    harness.get_by_label("Forget").click();
+    harness.run_steps(2);
+    assert!(harness.state().settings.audio.voice_calibration.is_empty());
+}
+
+#[test]
+fn nothing_is_wider_than_its_panel() {
+    let mut telemetry = running();
+    telemetry.avatar.expressions =
+        ["happy", "angry", "surprised", "a very long name of an expression of an avatar"].map(String::from).into();
+    telemetry.audio.message = Some("a message that is longer than the panel is wide, and says what can be done".into());
+    let mut harness = window(telemetry);
+    for details in ["Lip-sync details", "Tracking details", "Avatar details"] {
+        harness.get_by_label(details).click();
+        harness.run();
+        for source in VideoSource::ALL {
+            harness.state_mut().settings.video.source = source;
+            harness.run_steps(3);
+            let wide: Vec<_> = widgets_beyond(&harness, 1000.0 - 8.0);
+            assert!(wide.is_empty(), "{details}, {source:?}: {wide:?}");
+        }
+    }
+}
+
+/// Labels of the widgets that reach beyond this place.
+fn widgets_beyond(harness: &Harness<'_, Window>, right: f32) -> Vec<String> {
+    let nodes = harness.root().children_recursive();
+    let wide = nodes.filter(|node| node.accesskit_node().label().is_some() && node.rect().right() > right);
+    wide.map(|node| format!("{:?} to {}", node.accesskit_node().label(), node.rect().right())).collect()
 }

@@ -337,7 +337,7 @@ proptest! {
         ),
         chunk in 1usize..2000,
         is_hasty in any::<bool>(),
-        voice_calibration in proptest::collection::vec(-3.0f32..3.0, 0..=72),
+        voice_calibration in proptest::collection::vec(-3.0f32..3.0, 0..=73),
     ) {
         let mut hearing = Hearing::new().unwrap();
         let latency = if is_hasty { HearingLatency::Low } else { HearingLatency::Accurate };
