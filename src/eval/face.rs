@@ -4,6 +4,7 @@
 //! the camera's axis, compared with what MediaPipe's image mode saw (`models/face/reference.py` writes that down).
 //! *Product*: the tracker as the app runs it, and the avatar's lids after mixer and acting; compared with MediaPipe's
 //! video mode for jitter, lag and cost, and with counted blinks. What needs no reference is measured without one.
+//! Scripts of the drawn presenter count as clips whose truth is known.
 //!
 //! * `clips`, `truth`, `reference` – what a folder holds and what is known about it
 //! * `look`, `shown` – a clip through both ways, reduced to samples
@@ -26,8 +27,8 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 
 pub use self::blinks::BlinkFigures;
-pub use self::clips::{ClipGroup, FaceClip};
-pub use self::score::{FaceFigures, ParityFigures, ProductFigures, ShapeFigures, Versus, limits};
+pub use self::clips::{ClipGroup, ClipKind, FaceClip};
+pub use self::score::{FaceFigures, ParityFigures, ProductFigures, ShapeFigures, TruthFigures, Versus, limits};
 pub use self::table::table;
 pub use self::truth::{ClipTruth, FaceTimes, Truths, read_truths};
 
@@ -124,5 +125,5 @@ fn eval_clip(clip: &FaceClip, group: &str, options: &FaceEvalOptions, looker: &m
     if let Some(folder) = &options.overlays {
         overlay::write(&folder.join(group), clip, &looked, looker)?;
     }
-    Ok(Sums::of(&looked, clip.is_still, truth))
+    Ok(Sums::of(&looked, clip.kind == ClipKind::Still, truth))
 }

@@ -56,6 +56,8 @@ fn clips() -> tempfile::TempDir {
     film(&folder.path().join("presenter.y4m"));
     let truth = "blinks = [1.3, 2.2]\nface = true\n";
     std::fs::write(folder.path().join("presenter.truth.toml"), truth).unwrap();
+    std::fs::create_dir(folder.path().join("script")).unwrap();
+    std::fs::write(folder.path().join("script/nod.toml"), SCRIPT).unwrap();
     std::fs::write(folder.path().join("broken.y4m"), "YUV4MPEG2 W0 H0\n").unwrap();
     folder
 }
@@ -68,9 +70,9 @@ fn the_portrait_keeps_parity_and_the_presenters_blinks_are_counted() {
     let mut seen = Vec::new();
     let eval = eval_face(folder.path(), &options, &mut |clip| seen.push(clip.name.clone())).unwrap();
     println!("{}", omote::eval::face::table(&eval));
-    assert_eq!(seen, ["broken.y4m", "presenter.y4m", "astronaut.png"]);
+    assert_eq!(seen, ["broken.y4m", "presenter.y4m", "nod.toml", "astronaut.png"]);
     assert_eq!(eval.unmeasured.len(), 1, "{:?}", eval.unmeasured);
-    let [top, stills] = eval.groups.as_slice() else { panic!("two groups") };
+    let [top, script, stills] = eval.groups.as_slice() else { panic!("three groups") };
 
     let parity = stills.all.parity.as_ref().unwrap();
     assert_eq!((parity.frames, parity.common, parity.other_pixels, parity.clips_within_limits), (1, 1, 0, 1));
@@ -85,7 +87,15 @@ fn the_portrait_keeps_parity_and_the_presenters_blinks_are_counted() {
     let lag_ms = presenter.lag_head_ms.ours.unwrap();
     assert!((-5.0..40.0).contains(&lag_ms), "{lag_ms} ms");
     assert!(presenter.jitter_head_deg.ours.unwrap() < 1.0 && presenter.cost_ms.ours.unwrap() > 0.1);
-    assert_eq!(eval.total.frames, 91);
+    assert_eq!(eval.total.frames, 181);
+
+    // The same person from the script itself, at twice the size: its truth needs no file.
+    let blinks = script.all.product.blinks.as_ref().unwrap();
+    assert_eq!((blinks.counted, blinks.found, blinks.wrong), (2, 2, 0), "{blinks:?}");
+    let truth = script.all.truth.as_ref().unwrap();
+    assert!(truth.frames >= 85 && truth.head_deg.iter().all(|e| e.unwrap() < 3.0), "{truth:?}");
+    assert!(truth.mouth_r.unwrap() > 0.95 && truth.lids_r.unwrap() > 0.85, "{truth:?}");
+    assert!(truth.lag_ms[0].unwrap().abs() < 25.0, "{truth:?}");
     for picture in ["presenter.y4m.png", "stills/astronaut.png.png"] {
         assert!(overlays.join(picture).is_file(), "{picture}");
     }

@@ -28,8 +28,8 @@ pub enum EvalCommand {
 /// `omote eval face`.
 #[derive(Args, Clone, Debug)]
 #[command(after_help = "\
-A folder holds clips and stills, with or without sub-folders. What is known about NAME.EXT lies beside it:
-NAME.face.jsonl, what MediaPipe saw (models/face/reference.py writes it), and NAME.truth.toml, what people counted:
+A folder holds clips, stills and presenter scripts (.toml), with or without sub-folders. What is known about NAME.EXT
+lies beside it: NAME.face.jsonl, what MediaPipe saw (models/face/reference.py writes it), and NAME.truth.toml, what people counted:
   blinks = [0.48, 1.92]   seconds at which the lids are furthest down
   face = [[0.0, 2.4]]     when a face is to be seen; true or false for the whole clip
 Without them, what needs none is measured.
@@ -39,7 +39,7 @@ Examples:
   omote eval face clips/ --references numbers/ --truth blinks.toml --json figures.json
   omote eval face clips/ --overlays pictures/ --set video.fov_deg=55")]
 pub struct EvalFaceArgs {
-    /// Folder of clips and stills
+    /// Folder of clips, stills and presenter scripts
     #[arg(value_name = "DIR")]
     pub dir: PathBuf,
     /// Where references and truths lie if not beside the clips: the same sub-folders below this one

@@ -1,5 +1,6 @@
 //! Which clips and stills a folder holds, and what is known about each.
 
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use crate::eval::EvalError;
@@ -11,15 +12,26 @@ const STILLS: &[&str] = &["png", "jpg", "jpeg"];
 const CLIPS: &[&str] =
     &["mp4", "m4v", "mov", "mkv", "webm", "avi", "mpg", "mpeg", "ts", "gif", "y4m", "mjpeg", "ogv", "wmv"];
 
-/// A clip or a still.
+/// What a file holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ClipKind {
+    /// One picture, which says nothing about time.
+    Still,
+    /// Moving pictures.
+    Clip,
+    /// A script of the drawn presenter, whose truth is known.
+    Presenter,
+}
+
+/// A clip, a still or a script.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FaceClip {
     /// The file.
     pub path: PathBuf,
     /// Its name.
     pub name: String,
-    /// One picture that says nothing about time.
-    pub is_still: bool,
+    /// What it holds.
+    pub kind: ClipKind,
     /// What MediaPipe saw in it: NAME.face.jsonl.
     pub reference: Option<PathBuf>,
     /// What people counted in it: NAME.truth.toml.
@@ -49,13 +61,14 @@ pub(super) fn find_clips(folder: &Path, references: Option<&Path>) -> Result<Vec
         };
         let clips: Vec<FaceClip> = files
             .iter()
-            .filter(|path| has_extension(path, STILLS) || has_extension(path, CLIPS))
-            .map(|path| FaceClip {
-                path: path.clone(),
-                name: path.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default(),
-                is_still: has_extension(path, STILLS),
-                reference: beside(path, "face.jsonl"),
-                truth: beside(path, "truth.toml"),
+            .filter_map(|path| {
+                Some(FaceClip {
+                    path: path.clone(),
+                    name: path.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default(),
+                    kind: kind_of(path)?,
+                    reference: beside(path, "face.jsonl"),
+                    truth: beside(path, "truth.toml"),
+                })
             })
             .collect();
         if !clips.is_empty() {
@@ -67,6 +80,26 @@ pub(super) fn find_clips(folder: &Path, references: Option<&Path>) -> Result<Vec
         return Err(EvalError::Folder { path: folder.into(), why });
     }
     Ok(groups)
+}
+
+/// `None` for a file that is nothing to look at.
+fn kind_of(path: &Path) -> Option<ClipKind> {
+    if has_extension(path, STILLS) {
+        return Some(ClipKind::Still);
+    }
+    if has_extension(path, CLIPS) {
+        return Some(ClipKind::Clip);
+    }
+    (has_extension(path, &["toml"]) && is_script(path)).then_some(ClipKind::Presenter)
+}
+
+/// True for a TOML file with a length, which settings and truths have not. Whether it is right shows when it is played.
+fn is_script(path: &Path) -> bool {
+    /// More of a script need not be read to know it.
+    const HEAD_BYTES: u64 = 64 << 10;
+    let mut head = Vec::new();
+    let read = std::fs::File::open(path).and_then(|file| file.take(HEAD_BYTES).read_to_end(&mut head));
+    read.is_ok() && String::from_utf8_lossy(&head).lines().any(|line| line.trim_start().starts_with("duration"))
 }
 
 #[cfg(test)]
@@ -91,9 +124,12 @@ mod tests {
         assert_eq!(names, [(".", 1), ("a", 2)]);
         assert_eq!(groups[0].clips[0].reference, Some(at("x.y.face.jsonl")));
         let [clip, still] = groups[1].clips.as_slice() else { panic!("two clips") };
-        assert_eq!((clip.is_still, clip.name.as_str()), (false, "1.mp4"));
+        assert_eq!((clip.kind, clip.name.as_str()), (ClipKind::Clip, "1.mp4"));
         assert_eq!((clip.reference.as_ref(), clip.truth.as_ref()), (Some(&elsewhere), Some(&at("a/1.truth.toml"))));
-        assert!(still.is_still && still.reference.is_none());
+        assert_eq!((still.kind, &still.reference), (ClipKind::Still, &None));
+        fs::write(at("play.toml"), "format = 1\nduration = 2.0\n").expect("file");
+        let groups = find_clips(folder.path(), None).expect("groups");
+        assert_eq!(groups[0].clips[0].kind, ClipKind::Presenter);
     }
 
     #[test]

@@ -1,19 +1,21 @@
 //! One clip through both measuring modes, and what MediaPipe saw of it, reduced to the numbers that figures are made of.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use glam::{Quat, Vec3};
 
-use super::clips::FaceClip;
+use super::clips::{ClipKind, FaceClip};
 use super::reference::{Reference, ReferenceFrame, crc32};
 use super::shown::Shown;
+use crate::capture::presenter::{Filming, PresenterCamera, PresenterPose, PresenterScript};
 use crate::capture::{FrameSource, VideoOptions, open_video};
 use crate::eval::EvalError;
 use crate::eval::work::WorkClock;
 use crate::face::{FaceModel, FaceTracker, ImageFace, ImageMode};
 use crate::settings::Settings;
 use crate::types::{
-    ARKIT_COUNT, Arkit, FaceObservation, FaceReport, HeadPose, Lids, SourceError, VideoFrame, VideoState,
+    ARKIT_COUNT, Arkit, ErrorKind, FaceObservation, FaceReport, HeadPose, Lids, SourceError, VideoFrame, VideoState,
 };
 
 /// A file that gives nothing for this long is broken.
@@ -32,6 +34,16 @@ pub(super) struct View {
     pub head: Quat,
     /// Between the inner lips, in eye distances.
     pub lip_gap: f64,
+}
+
+/// What is true of a drawn person.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Known {
+    pub moving: Moving,
+    /// Where the eyes look, relative to the head: yaw and pitch.
+    pub gaze_deg: [f64; 2],
+    /// Whether the picture shows the person.
+    pub is_seen: bool,
 }
 
 /// What moves an avatar.
@@ -66,9 +78,13 @@ pub(super) struct Sample {
     /// Image mode, measured as the tracker measures, unfiltered.
     pub ours_moving: Option<Moving>,
     pub theirs_moving: Option<Moving>,
+    /// What is true, where that is known.
+    pub truth: Option<Known>,
     /// The product's path.
     pub state: VideoState,
     pub product: Option<Moving>,
+    /// Yaw and pitch of the eyes.
+    pub product_gaze_deg: Option<[f64; 2]>,
     /// Against MediaPipe's image mode.
     pub product_error: Option<LandmarkError>,
     /// Against the image mode's rotation, camera axis and all.
@@ -108,13 +124,13 @@ impl Looker {
 
     /// Looks at all frames of a clip.
     pub fn look(&mut self, clip: &FaceClip, settings: &Settings) -> Result<Looked, EvalError> {
-        let mut source = open_video(&clip.path, VideoOptions::default())?;
+        let Opened { mut source, script } = open(clip)?;
         let mut reference = match &clip.reference {
             Some(path) => Reference::open(path, &clip.name)?,
             None => None,
         };
         self.tracker.reset();
-        let mut shown = (!clip.is_still).then(|| Shown::new(settings));
+        let mut shown = (clip.kind != ClipKind::Still).then(|| Shown::new(settings));
         let mut looked = Looked::default();
         let (mut product_unrest, mut video_unrest) = (Unrest::default(), Unrest::default());
         while let Some(frame) = next_frame(source.as_mut())? {
@@ -124,7 +140,8 @@ impl Looker {
             };
             let video_face = known.as_ref().and_then(|k| k.video.as_ref()).map(|v| v.face.landmarks_px.as_slice());
             video_unrest.push(video_face, |i, v| set(&mut looked.samples, i, |s| s.video_unrest_px2 = v));
-            let (sample, observation) = self.sample(&frame, known, settings.video.fov_deg, shown.as_mut())?;
+            let (mut sample, observation) = self.sample(&frame, known, settings.video.fov_deg, shown.as_mut())?;
+            sample.truth = script.as_deref().map(|script| truth_at(script, sample.secs));
             let landmarks = observation.as_ref().map(|o| o.landmarks_px.as_slice()).filter(|l| !l.is_empty());
             product_unrest.push(landmarks, |i, v| set(&mut looked.samples, i, |s| s.product_unrest_px2 = v));
             looked.samples.push(sample);
@@ -169,11 +186,6 @@ impl Looker {
         let video_secs = known.as_ref().and_then(|k| k.video_ms).map(|ms| ms / 1e3);
         let (image, video) = known.map(|k| (k.image, k.video)).unwrap_or_default();
 
-        let moving = |head, mouth: f32, lids: Lids| Moving {
-            head_deg: degrees(head),
-            mouth: f64::from(mouth),
-            lids: f64::from(f32::midpoint(lids.left, lids.right)),
-        };
         let theirs_moving = image.as_ref().and_then(|theirs| {
             let measured = measure(&theirs.face)?;
             Some(moving(measured.head, measured.mouth.open, measured.lids))
@@ -196,7 +208,11 @@ impl Looker {
             theirs: image.as_ref().map(|theirs| view(&theirs.face, theirs.head)),
             ours_moving: ours_measured.map(|m| moving(m.head, m.mouth.open, m.lids)),
             theirs_moving,
+            truth: None,
             state: report.state,
+            product_gaze_deg: observation
+                .as_ref()
+                .map(|o| [o.gaze.yaw, o.gaze.pitch].map(|angle| f64::from(angle).to_degrees())),
             product: observation.as_ref().map(|o| moving(o.head, o.mouth.open, o.lids)),
             product_error: observation.as_ref().and_then(|o| against(&o.landmarks_px)),
             product_head: observation.as_ref().map(|o| o.head.to_quat()),
@@ -211,13 +227,56 @@ impl Looker {
     }
 }
 
-/// The next frame of a file; `None` at its end.
-pub(super) fn next_frame(source: &mut dyn FrameSource) -> Result<Option<VideoFrame>, EvalError> {
-    match source.next_frame(PATIENCE) {
-        Ok(frame) => Ok(Some(frame)),
-        Err(SourceError::Ended) => Ok(None),
-        Err(error) => Err(error.into()),
+/// Pictures, and the script they are drawn from.
+pub(super) struct Opened {
+    pub source: Box<dyn FrameSource>,
+    pub script: Option<Arc<PresenterScript>>,
+}
+
+/// Opens the pictures of a clip.
+pub(super) fn open(clip: &FaceClip) -> Result<Opened, EvalError> {
+    if clip.kind != ClipKind::Presenter {
+        return Ok(Opened { source: open_video(&clip.path, VideoOptions::default())?, script: None });
     }
+    let script = PresenterScript::load(&clip.path).map_err(|error| EvalError::Labels {
+        path: clip.path.clone(),
+        line: 0,
+        why: error.to_string(),
+    })?;
+    let script = Arc::new(script);
+    let source = Box::new(PresenterCamera::open(script.clone(), Filming::default())?);
+    Ok(Opened { source, script: Some(script) })
+}
+
+/// The next frame; `None` at the end. A frame that a script's fault swallows is left out.
+pub(super) fn next_frame(source: &mut dyn FrameSource) -> Result<Option<VideoFrame>, EvalError> {
+    loop {
+        match source.next_frame(PATIENCE) {
+            Ok(frame) => return Ok(Some(frame)),
+            Err(SourceError::Ended) => return Ok(None),
+            Err(
+                error
+                @ (SourceError::Timeout | SourceError::Device { kind: ErrorKind::Setup | ErrorKind::Corrupt, .. }),
+            ) => {
+                return Err(error.into());
+            }
+            Err(SourceError::Device { .. }) => {}
+        }
+    }
+}
+
+fn truth_at(script: &PresenterScript, secs: f64) -> Known {
+    let truth = script.truth(secs);
+    let PresenterPose { head, lids, gaze, .. } = truth.pose;
+    Known {
+        moving: moving(head, truth.open, lids),
+        gaze_deg: [gaze.yaw, gaze.pitch].map(|angle| f64::from(angle).to_degrees()),
+        is_seen: truth.video.is_none(),
+    }
+}
+
+fn moving(head: HeadPose, mouth: f32, lids: Lids) -> Moving {
+    Moving { head_deg: degrees(head), mouth: f64::from(mouth), lids: f64::from(f32::midpoint(lids.left, lids.right)) }
 }
 
 fn set(samples: &mut [Sample], at: usize, change: impl FnOnce(&mut Sample)) {

@@ -147,7 +147,7 @@ pub(super) fn lag_secs(secs: &[f64], early: &[Option<f64>], late: &[Option<f64>]
     let (before, after) = (*curve.get(at.checked_sub(1)?)?, *curve.get(at + 1)?);
     let bend = before - 2.0 * peak + after;
     let between = if bend < 0.0 { 0.5 * (before - after) / bend } else { 0.0 };
-    (peak >= MIN_PEAK).then(|| (at as f64 - MAX_STEPS as f64 + between) * STEP_SECS)
+    (peak >= MIN_PEAK).then_some((at as f64 - MAX_STEPS as f64 + between) * STEP_SECS)
 }
 
 /// A signal on an even grid, with straight lines between its values; gaps stay gaps. `None` if it is too short.

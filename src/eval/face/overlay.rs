@@ -10,9 +10,8 @@ use glam::{Vec2, Vec3};
 use image::{Rgb, RgbImage, imageops};
 
 use super::clips::FaceClip;
-use super::look::{Looked, Looker, Sample, next_frame};
+use super::look::{Looked, Looker, Sample, next_frame, open};
 use super::reference::Reference;
-use crate::capture::{VideoOptions, open_video};
 use crate::eval::EvalError;
 use crate::types::{VideoFrame, VideoState};
 
@@ -52,7 +51,7 @@ pub(super) fn write(folder: &Path, clip: &FaceClip, looked: &Looked, looker: &mu
     let width = COLUMNS * (2 * SIDE + 2 * GAP) + GAP;
     let rows = (moments.len() as u32).div_ceil(COLUMNS);
     let mut sheet = RgbImage::from_pixel(width, rows * line + GAP, BACK);
-    let mut source = open_video(&clip.path, VideoOptions::default())?;
+    let mut source = open(clip)?.source;
     let mut reference = match &clip.reference {
         Some(path) => Reference::open(path, &clip.name)?,
         None => None,

@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::blinks::{BlinkFigures, blinks};
 use super::look::{LandmarkError, Looked, Moving, Sample};
 use super::numbers::{Pairs, lag_secs, mean, rms, rotations_apart, second_differences, stillest_second};
-use super::truth::ClipTruth;
+use super::truth::{ClipTruth, FaceTimes};
 use crate::types::{ARKIT_COUNT, ARKIT_NAMES};
 
 /// Limits of parity, each in the mean over a clip.
@@ -31,6 +31,10 @@ const MOST_USED: usize = 15;
 const SHAPE_SD: f64 = 0.02;
 /// The same for the lips' gap in eye distances.
 const GAP_SD: f64 = 0.01;
+/// The same for the gaze, degrees.
+const GAZE_SD_DEG: f64 = 1.0;
+/// Lids of eyes whose gaze can be seen.
+const EYES_OPEN: f64 = 0.3;
 /// Signals that move less have no lag: degrees of yaw, opening of the mouth, closing of the lids.
 const LAG_SD: [f64; 3] = [1.5, 0.04, 0.08];
 /// The first frames of a clip warm caches up.
@@ -97,13 +101,9 @@ pub struct Versus {
     pub ours: Option<f64>,
     /// MediaPipe's video mode.
     pub theirs: Option<f64>,
-}
-
-impl Versus {
-    /// Ours by theirs.
-    pub fn ratio(&self) -> Option<f64> {
-        Some(self.ours? / self.theirs.filter(|theirs| *theirs > 0.0)?)
-    }
+    /// Ours by theirs; over several clips the geometric mean of their ratios, so that a restless clip does not outweigh the
+    /// others. `None` where it says nothing.
+    pub ratio: Option<f64>,
 }
 
 /// The product's path: a face followed from frame to frame, filtered.
@@ -149,6 +149,29 @@ pub struct ProductFigures {
     pub their_blinks: Option<BlinkFigures>,
 }
 
+/// The product's path against what is true of the drawn presenter, in frames in which both show a face.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct TruthFigures {
+    /// Frames.
+    pub frames: usize,
+    /// Mean absolute errors of yaw, pitch and roll, degrees.
+    pub head_deg: [Option<f64>; 3],
+    /// Mean absolute error of the mouth's opening, 0..1.
+    pub mouth: Option<f64>,
+    /// Its correlation.
+    pub mouth_r: Option<f64>,
+    /// Mean absolute error of the lids in the mean, 0..1.
+    pub lids: Option<f64>,
+    /// Its correlation.
+    pub lids_r: Option<f64>,
+    /// Mean absolute errors of the gaze's yaw and pitch while the eyes are open, degrees.
+    pub gaze_deg: [Option<f64>; 2],
+    /// Their correlations.
+    pub gaze_r: [Option<f64>; 2],
+    /// How late it is: yaw of the head, opening of the mouth, lids; milliseconds.
+    pub lag_ms: [Option<f64>; 3],
+}
+
 /// The figures of one clip, one sub-folder, or all.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct FaceFigures {
@@ -162,6 +185,8 @@ pub struct FaceFigures {
     pub parity: Option<ParityFigures>,
     /// The product.
     pub product: ProductFigures,
+    /// The product against the truth; `None` where that is not known.
+    pub truth: Option<TruthFigures>,
 }
 
 /// Counted things with a sum.
@@ -196,12 +221,15 @@ impl Mean {
 struct Both {
     ours: Mean,
     theirs: Mean,
+    /// Logarithms of the ratios of clips.
+    ratio: Mean,
 }
 
 impl Both {
     fn merge(&mut self, other: Self) {
         self.ours.merge(other.ours);
         self.theirs.merge(other.theirs);
+        self.ratio.merge(other.ratio);
     }
 
     fn add(&mut self, ours: Option<f64>, theirs: Option<f64>) {
@@ -209,8 +237,22 @@ impl Both {
         self.theirs.extend(theirs.into_iter());
     }
 
+    /// Sets the ratio of one clip.
+    fn compare(&mut self) {
+        if let (Some(ours), Some(theirs)) = (self.ours.get(), self.theirs.get())
+            && ours > 0.0
+            && theirs > 0.0
+        {
+            self.ratio.add((ours / theirs).ln());
+        }
+    }
+
     fn map(self, f: impl Fn(f64) -> f64) -> Versus {
-        Versus { ours: self.ours.get().map(&f), theirs: self.theirs.get().map(&f) }
+        Versus {
+            ours: self.ours.get().map(&f),
+            theirs: self.theirs.get().map(&f),
+            ratio: self.ratio.get().map(f64::exp),
+        }
     }
 }
 
@@ -259,6 +301,19 @@ pub(super) struct Sums {
     cost_secs: Both,
     blinks: Option<BlinkFigures>,
     their_blinks: Option<BlinkFigures>,
+    known: Known,
+}
+
+/// Sums against the truth.
+#[derive(Clone, Debug, Default)]
+struct Known {
+    frames: usize,
+    /// Yaw, pitch, roll.
+    head: [Mean; 3],
+    mouth: Pairs,
+    lids: Pairs,
+    gaze: [Pairs; 2],
+    lag_secs: [Mean; 3],
 }
 
 impl Sums {
@@ -277,10 +332,43 @@ impl Sums {
         if !is_still {
             sums.add_movement(samples);
         }
-        if let Some(truth) = truth {
+        sums.add_known(samples);
+        let known = known_truth(samples);
+        if let Some(truth) = truth.or(known.as_ref()) {
             sums.add_truth(looked, truth);
         }
         sums
+    }
+
+    fn add_known(&mut self, samples: &[Sample]) {
+        let mut known = Known::default();
+        for sample in samples {
+            let (Some(truth), Some(seen)) = (sample.truth.filter(|t| t.is_seen), sample.product) else { continue };
+            known.frames += 1;
+            for ((error, ours), theirs) in known.head.iter_mut().zip(seen.head_deg).zip(truth.moving.head_deg) {
+                error.add((ours - theirs).abs());
+            }
+            known.mouth.add(seen.mouth, truth.moving.mouth);
+            known.lids.add(seen.lids, truth.moving.lids);
+            if let Some(gaze) = sample.product_gaze_deg.filter(|_| truth.moving.lids < EYES_OPEN) {
+                for ((pairs, ours), theirs) in known.gaze.iter_mut().zip(gaze).zip(truth.gaze_deg) {
+                    pairs.add(ours, theirs);
+                }
+            }
+        }
+        if known.frames == 0 {
+            return;
+        }
+        let secs: Vec<f64> = samples.iter().map(|s| s.secs).collect();
+        let truth = components(samples, |s| s.truth.map(|t| t.moving));
+        let ours = components(samples, |s| s.product);
+        for ((lag, i), least_sd) in known.lag_secs.iter_mut().zip([0, 3, 4]).zip(LAG_SD) {
+            let signals = truth.get(i).zip(ours.get(i));
+            lag.extend(signals.and_then(|(truth, ours)| lag_secs(&secs, truth, ours, least_sd)).into_iter());
+        }
+        (known.mouth, known.lids) = (known.mouth.centred(), known.lids.centred());
+        known.gaze = known.gaze.map(|pairs| pairs.centred());
+        self.known = known;
     }
 
     fn add_parity(&mut self, samples: &[Sample], is_still: bool) {
@@ -358,6 +446,7 @@ impl Sums {
                 self.cost_secs.add(ours, sample.video.and(sample.video_secs));
             }
         }
+        self.cost_secs.compare();
         self.mouth = signals(&mouth, is_still);
         self.lids = signals(&lids, is_still);
         self.product_head.extend(rotations_apart(&heads).angles_deg.into_iter());
@@ -368,33 +457,39 @@ impl Sums {
         let ours = components(samples, |s| s.product);
         let theirs = components(samples, |s| s.video);
         let has_theirs = samples.iter().any(|s| s.video.is_some());
-        let watched: Vec<(&[Option<f64>], f64)> = ours
-            .iter()
-            .zip(UNREST_SCALES)
-            .chain(theirs.iter().zip(UNREST_SCALES).filter(|_| has_theirs))
-            .map(|(signal, scale)| (signal.as_slice(), scale))
-            .collect();
-        if let Some(range) = stillest_second(&secs, &watched) {
-            // The neighbours of the first and last frame lie outside the second: they do not count.
-            let inside = range.start + 1..range.end - 1;
-            let square = |signals: &[Vec<Option<f64>>]| {
-                let squares = signals.iter().map(|signal| {
-                    let differences = second_differences(signal);
-                    rms(differences.get(inside.clone()).unwrap_or_default().iter().copied().flatten()).map(|v| v * v)
-                });
-                squares.collect::<Option<Vec<f64>>>().and_then(|squares| mean(squares.into_iter()))
+        // Each signal on its own stillest second, the landmarks on that of head and mouth.
+        let still = |part: std::ops::Range<usize>| {
+            let scaled = |signals: &'_ [Vec<Option<f64>>]| -> Vec<(Vec<Option<f64>>, f64)> {
+                signals.iter().cloned().zip(UNREST_SCALES).skip(part.start).take(part.len()).collect()
             };
-            for (jitter, part) in self.jitter.iter_mut().zip([0..3, 3..4, 4..5]) {
-                let of = |signals: &[Vec<Option<f64>>]| square(signals.get(part.clone()).unwrap_or_default());
-                jitter.add(of(&ours), of(&theirs));
-            }
-            let still = samples.get(inside.clone()).unwrap_or_default();
-            if let Some(jitter) = self.jitter.last_mut() {
-                jitter.add(
-                    mean(still.iter().filter_map(|s| s.product_unrest_px2)),
-                    mean(still.iter().filter_map(|s| s.video_unrest_px2)),
-                );
-            }
+            let mut watched = scaled(&ours);
+            watched.extend(if has_theirs { scaled(&theirs) } else { Vec::new() });
+            let watched: Vec<_> = watched.iter().map(|(signal, scale)| (signal.as_slice(), *scale)).collect();
+            // The neighbours of the first and last frame lie outside the second: they do not count.
+            stillest_second(&secs, &watched).map(|range| range.start + 1..range.end - 1)
+        };
+        let square = |signals: &[Vec<Option<f64>>], inside: &std::ops::Range<usize>| {
+            let squares = signals.iter().map(|signal| {
+                let differences = second_differences(signal);
+                rms(differences.get(inside.clone()).unwrap_or_default().iter().copied().flatten()).map(|v| v * v)
+            });
+            squares.collect::<Option<Vec<f64>>>().and_then(|squares| mean(squares.into_iter()))
+        };
+        for (jitter, part) in self.jitter.iter_mut().zip([0..3, 3..4, 4..5]) {
+            let Some(inside) = still(part.clone()) else { continue };
+            let of = |signals: &[Vec<Option<f64>>]| square(signals.get(part.clone()).unwrap_or_default(), &inside);
+            jitter.add(of(&ours), of(&theirs));
+            jitter.compare();
+            jitter.ratio.sum /= 2.0; // of squares
+        }
+        if let (Some(inside), Some(jitter)) = (still(0..4), self.jitter.last_mut()) {
+            let samples = samples.get(inside).unwrap_or_default();
+            jitter.add(
+                mean(samples.iter().filter_map(|s| s.product_unrest_px2)),
+                mean(samples.iter().filter_map(|s| s.video_unrest_px2)),
+            );
+            jitter.compare();
+            jitter.ratio.sum /= 2.0; // of squares
         }
         let (ours_raw, theirs_raw) = (components(samples, |s| s.ours_moving), components(samples, |s| s.theirs_moving));
         for ((lag, i), least_sd) in self.lag_secs.iter_mut().zip([0, 3, 4]).zip(LAG_SD) {
@@ -457,6 +552,12 @@ impl Sums {
         self.jitter.iter_mut().zip(&other.jitter).for_each(|(a, b)| a.merge(*b));
         self.lag_secs.iter_mut().zip(&other.lag_secs).for_each(|(a, b)| a.merge(*b));
         self.cost_secs.merge(other.cost_secs);
+        self.known.frames += other.known.frames;
+        means(&mut self.known.head, &other.known.head);
+        means(&mut self.known.lag_secs, &other.known.lag_secs);
+        self.known.mouth.merge(&other.known.mouth);
+        self.known.lids.merge(&other.known.lids);
+        self.known.gaze.iter_mut().zip(&other.known.gaze).for_each(|(a, b)| a.merge(b));
         for (blinks, more) in [(&mut self.blinks, &other.blinks), (&mut self.their_blinks, &other.their_blinks)] {
             if let Some(more) = more {
                 blinks.get_or_insert_default().merge(more);
@@ -509,6 +610,7 @@ impl Sums {
                 blinks: self.blinks.clone(),
                 their_blinks: self.their_blinks.clone(),
             },
+            truth: (self.known.frames > 0).then(|| self.known.figures()),
         }
     }
 
@@ -529,6 +631,45 @@ impl Sums {
     }
 }
 
+impl Known {
+    fn figures(&self) -> TruthFigures {
+        TruthFigures {
+            frames: self.frames,
+            head_deg: self.head.map(Mean::get),
+            mouth: self.mouth.mean_error(),
+            mouth_r: self.mouth.correlation(GAP_SD),
+            lids: self.lids.mean_error(),
+            lids_r: self.lids.correlation(GAP_SD),
+            gaze_deg: self.gaze.map(|pairs| pairs.mean_error()),
+            gaze_r: self.gaze.map(|pairs| pairs.correlation(GAZE_SD_DEG)),
+            lag_ms: self.lag_secs.map(|lag| lag.get().map(|secs| secs * 1e3)),
+        }
+    }
+}
+
+/// When a drawn person blinks and is to be seen; `None` where that is not known.
+fn known_truth(samples: &[Sample]) -> Option<ClipTruth> {
+    let lids = samples.iter().map(|s| (s.secs, s.truth.map(|t| t.moving.lids)));
+    let mut parts: Vec<[f64; 2]> = Vec::new();
+    let mut was_seen = false;
+    for sample in samples {
+        let is_seen = sample.truth?.is_seen;
+        match parts.last_mut() {
+            Some(part) if is_seen && was_seen => part[1] = sample.secs,
+            _ if is_seen => parts.push([sample.secs; 2]),
+            _ => {}
+        }
+        was_seen = is_seen;
+    }
+    if samples.is_empty() {
+        return None;
+    }
+    let face = FaceTimes::Parts(parts);
+    // A blink that nobody can see is none.
+    let blinks = blinks(lids).iter().map(|blink| blink.secs).filter(|secs| face.at(*secs)).collect();
+    Some(ClipTruth { blinks: Some(blinks), face: Some(face), note: None })
+}
+
 fn signals(pairs: &Pairs, is_still: bool) -> Signals {
     if is_still {
         Signals { stills: *pairs, ..Signals::default() }
@@ -544,7 +685,7 @@ fn add_error(sums: &mut [Mean; 2], error: LandmarkError) {
 
 /// Yaw, pitch, roll, mouth and lids, each as a signal.
 fn components(samples: &[Sample], of: impl Fn(&Sample) -> Option<Moving>) -> Vec<Vec<Option<f64>>> {
-    let mut signals = vec![Vec::with_capacity(samples.len()); 5];
+    let mut signals = vec![Vec::new(); 5];
     for sample in samples {
         let values = of(sample).map(|m| [m.head_deg[0], m.head_deg[1], m.head_deg[2], m.mouth, m.lids]);
         for (i, signal) in signals.iter_mut().enumerate() {
@@ -581,7 +722,9 @@ mod tests {
             error: Some(LandmarkError { px: error, share: error / 100.0 }),
             ours_moving: Some(moving(0.0, 0.0)),
             theirs_moving: Some(moving(0.0, 0.0)),
+            truth: None,
             state: VideoState::Tracked,
+            product_gaze_deg: Some([2.0 * wave, 0.0]),
             product: Some(moving(0.02, 0.1)),
             product_error: None,
             product_head: None,
@@ -615,12 +758,33 @@ mod tests {
         assert_eq!((blinks.found, blinks.wrong, product.their_blinks.as_ref().unwrap().found), (2, 0, 2));
         assert!((product.lag_head_ms.ours.unwrap() - 20.0).abs() < 3.0, "{:?}", product.lag_head_ms);
         assert!((product.lag_head_ms.theirs.unwrap() - 30.0).abs() < 3.0, "{:?}", product.lag_head_ms);
-        assert!((product.jitter_landmarks_px.ratio().unwrap() - 2.0).abs() < 1e-9);
-        assert!((product.cost_ms.ratio().unwrap() - 0.8).abs() < 1e-9);
-        assert!(product.jitter_head_deg.ratio().unwrap() > 1.2, "{:?}", product.jitter_head_deg);
+        assert!((product.jitter_landmarks_px.ratio.unwrap() - 2.0).abs() < 1e-9);
+        assert!((product.cost_ms.ratio.unwrap() - 0.8).abs() < 1e-9);
+        assert!(product.jitter_head_deg.ratio.unwrap() > 1.2, "{:?}", product.jitter_head_deg);
 
         let bad = Sums::of(&looked(0.5), false, None).figures("bad").parity.unwrap();
         assert_eq!(bad.clips_within_limits, 0);
+    }
+
+    #[test]
+    fn the_product_is_held_against_the_truth_of_a_script() {
+        let mut looked = looked(0.0);
+        for (i, sample) in looked.samples.iter_mut().enumerate() {
+            let moving = sample.ours_moving.unwrap();
+            let is_seen = i < 60;
+            sample.truth = Some(crate::eval::face::look::Known { moving, gaze_deg: [1.0, 0.0], is_seen });
+        }
+        let figures = Sums::of(&looked, false, None).figures("script");
+        let truth = figures.truth.unwrap();
+        assert_eq!(truth.frames, 60);
+        assert!((truth.lag_ms[0].unwrap() - 20.0).abs() < 3.0, "{:?}", truth.lag_ms);
+        assert!(truth.head_deg[0].unwrap() > 0.1 && truth.head_deg[1] == Some(0.0));
+        assert_eq!((truth.mouth, truth.gaze_r[1]), (Some(0.0), None));
+        assert!(truth.gaze_deg[0].is_some());
+        let product = figures.product;
+        assert_eq!((product.seen_where_there, product.seen_where_none), (Some(1.0), Some(1.0)));
+        let blinks = product.blinks.unwrap();
+        assert_eq!((blinks.counted, blinks.found, blinks.wrong), (1, 1, 1), "the second one was out of sight");
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::blinks::BlinkFigures;
-use super::score::{FaceFigures, ParityFigures, ProductFigures, Versus, limits};
+use super::score::{FaceFigures, ParityFigures, ProductFigures, TruthFigures, Versus, limits};
 use super::{FaceEval, GroupFaceFigures};
 
 /// A column: its head and its value.
@@ -39,22 +39,40 @@ const PRODUCT: &[Column<FaceFigures>] = &[
     ("lids r", |f| number(f.product.lids_r, 3)),
     ("work ms", |f| number(f.product.cost_ms.ours, 1)),
     ("theirs", |f| number(f.product.cost_ms.theirs, 1)),
-    ("ratio", |f| number(f.product.cost_ms.ratio(), 2)),
+    ("ratio", |f| number(f.product.cost_ms.ratio, 2)),
 ];
 
 const STABILITY: &[Column<ProductFigures>] = &[
     ("head deg", |f| number(f.jitter_head_deg.ours, 3)),
     ("theirs", |f| number(f.jitter_head_deg.theirs, 3)),
-    ("ratio", |f| number(f.jitter_head_deg.ratio(), 2)),
+    ("ratio", |f| number(f.jitter_head_deg.ratio, 2)),
     ("mouth", |f| number(f.jitter_mouth.ours, 4)),
-    ("ratio", |f| number(f.jitter_mouth.ratio(), 2)),
+    ("ratio", |f| number(f.jitter_mouth.ratio, 2)),
     ("lids", |f| number(f.jitter_lids.ours, 4)),
-    ("ratio", |f| number(f.jitter_lids.ratio(), 2)),
+    ("ratio", |f| number(f.jitter_lids.ratio, 2)),
     ("lm px", |f| number(f.jitter_landmarks_px.ours, 3)),
-    ("ratio", |f| number(f.jitter_landmarks_px.ratio(), 2)),
+    ("ratio", |f| number(f.jitter_landmarks_px.ratio, 2)),
     ("lag head", |f| lag(f.lag_head_ms)),
     ("lag mouth", |f| lag(f.lag_mouth_ms)),
     ("lag lids", |f| lag(f.lag_lids_ms)),
+];
+
+const TRUTH: &[Column<TruthFigures>] = &[
+    ("frames", |f| f.frames.to_string()),
+    ("yaw", |f| number(f.head_deg[0], 2)),
+    ("pitch", |f| number(f.head_deg[1], 2)),
+    ("roll", |f| number(f.head_deg[2], 2)),
+    ("mouth", |f| number(f.mouth, 3)),
+    ("r", |f| number(f.mouth_r, 3)),
+    ("lids", |f| number(f.lids, 3)),
+    ("r", |f| number(f.lids_r, 3)),
+    ("gaze yaw", |f| number(f.gaze_deg[0], 2)),
+    ("r", |f| number(f.gaze_r[0], 3)),
+    ("pitch", |f| number(f.gaze_deg[1], 2)),
+    ("r", |f| number(f.gaze_r[1], 3)),
+    ("lag head", |f| number(f.lag_ms[0], 0)),
+    ("mouth", |f| number(f.lag_ms[1], 0)),
+    ("lids", |f| number(f.lag_ms[2], 0)),
 ];
 
 const BLINKS: &[Column<BlinkFigures>] = &[
@@ -87,6 +105,10 @@ pub fn table(eval: &FaceEval) -> String {
         (product.jitter_head_deg.ours.is_some() || product.lag_lids_ms.ours.is_some()).then(|| product.clone())
     };
     part(&mut text, title, width, STABILITY, &rows, moving);
+    if rows.iter().any(|(_, f)| f.truth.is_some()) {
+        let title = "TRUTH of the drawn presenter: mean errors (degrees, 0..1), correlations, lag in ms";
+        part(&mut text, title, width, TRUTH, &rows, |f| f.truth.clone());
+    }
     if rows.iter().any(|(_, f)| f.product.blinks.is_some()) {
         part(&mut text, "BLINKS of the avatar against counted ones", width, BLINKS, &rows, |f| {
             f.product.blinks.clone()
