@@ -74,7 +74,7 @@ fn parse<T: for<'de> Deserialize<'de>>(path: &Path) -> Result<T, EvalError> {
     let file = std::fs::File::open(path).map_err(|e| fault(0, e.to_string()))?;
     file.take(MAX_BYTES).read_to_string(&mut text).map_err(|e| fault(0, e.to_string()))?;
     toml::from_str(&text).map_err(|error| {
-        let line = error.span().map_or(0, |span| text.get(..span.start).unwrap_or_default().lines().count().max(1));
+        let line = error.span().map_or(0, |span| text.get(..span.start).unwrap_or_default().matches('\n').count() + 1);
         fault(line, error.message().to_owned())
     })
 }
