@@ -2,15 +2,18 @@
 //!
 //! Runs the product's own path, never a copy of it. Prints nothing: `app` shows the figures.
 //!
+//! * `walk`, `work` – the files below a folder; what a thread has worked
 //! * `recordings` – which files of a folder belong together
 //! * `labels` – what was said in a recording, from a table
 //! * `listen` – one recording through the sound path and the mixer, in causal time
 //! * `score`, `timing` – the figures
 //! * `lipsync` – all of it over a folder
+//! * `face` – how well faces are seen in clips and stills
 //! * `robustness` – what becomes of faces in bad pictures
 //! * `ventriloquist` – does the mouth go on when a source is lost?
 
 mod calibrate;
+pub mod face;
 mod labels;
 mod lipsync;
 mod listen;
@@ -19,6 +22,8 @@ pub mod robustness;
 mod score;
 mod timing;
 pub mod ventriloquist;
+mod walk;
+mod work;
 
 use std::path::PathBuf;
 
@@ -44,8 +49,8 @@ pub enum EvalError {
         /// What is wrong and what to do.
         why: String,
     },
-    /// A label file does not fit.
-    #[error("the labels cannot be read (line {line}: {why}): {}", path.display())]
+    /// A file of labels, references or truths does not fit.
+    #[error("what is known about a file cannot be read (line {line}: {why}): {}", path.display())]
     Labels {
         /// The file.
         path: PathBuf,
@@ -54,13 +59,13 @@ pub enum EvalError {
         /// What is wrong.
         why: String,
     },
-    /// A recording cannot be read.
+    /// A recording or a clip cannot be read.
     #[error(transparent)]
     Sound(#[from] SourceError),
     /// A recording has a rate that nothing can be made of.
     #[error(transparent)]
     Rate(#[from] RateError),
-    /// The face model fails.
+    /// The face model is broken, or a picture.
     #[error(transparent)]
     Face(#[from] FaceError),
     /// There is no classifier.

@@ -26,6 +26,7 @@ mod far_detector;
 mod features;
 mod gaze;
 mod head;
+mod image_mode;
 mod lids;
 mod liveness;
 mod mesh;
@@ -38,6 +39,7 @@ mod tracker;
 mod watch;
 
 pub use calibration::RestMeter;
+pub use image_mode::{ImageFace, ImageMode, Measured};
 pub use tracker::{FaceOptions, FaceTracker};
 
 use crate::settings::{CalibrationSettings, VideoSettings};

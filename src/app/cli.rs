@@ -6,7 +6,9 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-pub use eval::{CalibrateArgs, EvalArgs, EvalCommand, EvalLipsyncArgs, EvalRobustnessArgs, EvalVentriloquistArgs};
+pub use eval::{
+    CalibrateArgs, EvalArgs, EvalCommand, EvalFaceArgs, EvalLipsyncArgs, EvalRobustnessArgs, EvalVentriloquistArgs,
+};
 
 use crate::settings::{Background, LipsyncMode, Settings};
 

@@ -6,18 +6,56 @@ use std::path::Path;
 
 use anyhow::{Context, anyhow, bail};
 
-use super::cli::{EvalArgs, EvalCommand, EvalLipsyncArgs, EvalRobustnessArgs, EvalVentriloquistArgs, apply_sets};
+use super::cli::{
+    EvalArgs, EvalCommand, EvalFaceArgs, EvalLipsyncArgs, EvalRobustnessArgs, EvalVentriloquistArgs, apply_sets,
+};
 use super::replay_command::create;
 use super::say::say;
-use crate::eval::{Figures, LipsyncEval, LipsyncOptions, eval_lipsync, robustness, ventriloquist};
+use crate::eval::face::{FaceEvalOptions, eval_face, read_truths};
+use crate::eval::{Figures, LipsyncEval, LipsyncOptions, eval_lipsync, face as face_eval, robustness, ventriloquist};
 
 /// Measures and prints.
 pub(super) fn eval(args: &EvalArgs) -> anyhow::Result<()> {
     match &args.what {
+        EvalCommand::Face(args) => face(args),
         EvalCommand::Lipsync(args) => lipsync(args),
         EvalCommand::Robustness(args) => robustness(args),
         EvalCommand::Ventriloquist(args) => ventriloquist(args),
     }
+}
+
+fn face(args: &EvalFaceArgs) -> anyhow::Result<()> {
+    let mut options = FaceEvalOptions {
+        references: args.references.clone(),
+        overlays: args.overlays.clone(),
+        truths: args.truth.as_deref().map(read_truths).transpose()?.unwrap_or_default(),
+        ..FaceEvalOptions::default()
+    };
+    apply_sets(&mut options.settings, &args.set).map_err(|error| anyhow!(error))?;
+    let eval = eval_face(&args.dir, &options, &mut |clip| say(&clip.name))?;
+    print_figures(args.json.as_deref(), &eval, || face_eval::table(&eval))?;
+    match eval.unmeasured.len() {
+        0 => Ok(()),
+        count => bail!("{count} clips could not be measured"),
+    }
+}
+
+/// The figures as JSON where wanted, and as a table unless the JSON goes to standard output.
+fn print_figures(
+    json: Option<&Path>,
+    figures: &impl serde::Serialize,
+    table: impl FnOnce() -> String,
+) -> anyhow::Result<()> {
+    let is_json_only = json == Some(Path::new("-"));
+    if let Some(path) = json {
+        let out: Box<dyn Write> =
+            if is_json_only { Box::new(std::io::stdout().lock()) } else { Box::new(create(path)?) };
+        write_json(out, figures).with_context(|| format!("the figures cannot be written: {}", path.display()))?;
+    }
+    if !is_json_only {
+        std::io::stdout().lock().write_all(table().as_bytes()).context("standard output cannot be written")?;
+    }
+    Ok(())
 }
 
 fn lipsync(args: &EvalLipsyncArgs) -> anyhow::Result<()> {
@@ -29,19 +67,10 @@ fn lipsync(args: &EvalLipsyncArgs) -> anyhow::Result<()> {
     let eval = eval_lipsync(&args.dir, &options, &mut |group| {
         say(&format!("{}: {} recordings", group.name, group.recordings.len()));
     })?;
-    let is_json_only = args.json.as_deref() == Some(Path::new("-"));
-    if let Some(path) = &args.json {
-        let out: Box<dyn Write> =
-            if is_json_only { Box::new(std::io::stdout().lock()) } else { Box::new(create(path)?) };
-        write_json(out, &eval).with_context(|| format!("the figures cannot be written: {}", path.display()))?;
-    }
-    if !is_json_only {
-        std::io::stdout().lock().write_all(table(&eval).as_bytes()).context("standard output cannot be written")?;
-    }
-    Ok(())
+    print_figures(args.json.as_deref(), &eval, || table(&eval))
 }
 
-fn write_json(mut out: impl Write, eval: &LipsyncEval) -> std::io::Result<()> {
+fn write_json(mut out: impl Write, eval: &impl serde::Serialize) -> std::io::Result<()> {
     serde_json::to_writer_pretty(&mut out, eval)?;
     writeln!(out)?;
     out.flush()

@@ -1,14 +1,9 @@
 //! Which recordings a folder holds, and which of them belong together.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::EvalError;
-
-/// Folders below the given one are looked through to this depth.
-const MAX_DEPTH: usize = 8;
-/// More files than this are a mistake, such as the root of a disk.
-const MAX_FILES: usize = 200_000;
+use super::walk::{SubFolder, has_extension, walk};
 
 /// One recording.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,69 +28,34 @@ pub struct Group {
 /// # Errors
 /// If the folder cannot be read, holds no recordings, or holds labels without a recording.
 pub fn find_recordings(folder: &Path) -> Result<Vec<Group>, EvalError> {
-    let fault = |path: &Path, why: String| EvalError::Folder { path: path.into(), why };
-    if !folder.is_dir() {
-        let why = if folder.exists() { "a folder of recordings is expected" } else { "there is no such folder" };
-        return Err(fault(folder, why.into()));
-    }
+    let fault = |path: &Path, why: &str| EvalError::Folder { path: path.into(), why: why.into() };
     let mut groups = Vec::new();
-    let mut files = 0;
-    let mut ahead = vec![(folder.to_path_buf(), 0)];
-    while let Some((path, depth)) = ahead.pop() {
-        let unreadable = |e: std::io::Error| fault(&path, format!("the folder cannot be read ({e})"));
-        let (mut sounds, mut tables) = (Vec::new(), Vec::new());
-        for entry in fs::read_dir(&path).map_err(unreadable)? {
-            let entry = entry.map_err(unreadable)?;
-            let (inner, kind) = (entry.path(), entry.file_type().map_err(unreadable)?);
-            if entry.file_name().to_string_lossy().starts_with('.') {
-                continue;
-            }
-            if kind.is_dir() {
-                if depth < MAX_DEPTH {
-                    ahead.push((inner, depth + 1));
-                }
-                continue;
-            }
-            files += 1;
-            if files > MAX_FILES {
-                return Err(fault(folder, format!("it holds over {MAX_FILES} files; name a smaller folder")));
-            }
-            let has_extension = |wanted: &str| inner.extension().is_some_and(|e| e.eq_ignore_ascii_case(wanted));
-            if has_extension("wav") {
-                sounds.push(inner);
-            } else if has_extension("tsv") {
-                tables.push(inner);
-            }
+    for SubFolder { name, files } in walk(folder, "recordings")? {
+        let of_kind = |extension: &'static str| files.iter().filter(move |f| has_extension(f, &[extension]));
+        let is_beside = |a: &Path, b: &Path| a.with_extension("") == b.with_extension("");
+        if let Some(lonely) = of_kind("tsv").find(|table| !of_kind("wav").any(|sound| is_beside(sound, table))) {
+            return Err(fault(lonely, "there is no WAV file beside these labels"));
         }
-        sounds.sort();
-        if let Some(lonely) =
-            tables.iter().find(|t| !sounds.iter().any(|s| s.with_extension("") == t.with_extension("")))
-        {
-            return Err(fault(lonely, "there is no WAV file beside these labels".into()));
-        }
-        if sounds.is_empty() {
-            continue;
-        }
-        let below = path.strip_prefix(folder).unwrap_or(&path);
-        let name = if below.as_os_str().is_empty() { ".".to_owned() } else { below.to_string_lossy().into_owned() };
-        let recordings = sounds
-            .into_iter()
-            .map(|sound| {
-                let labels = tables.iter().find(|t| t.with_extension("") == sound.with_extension("")).cloned();
-                Recording { sound, labels }
+        let recordings: Vec<Recording> = of_kind("wav")
+            .map(|sound| Recording {
+                sound: sound.clone(),
+                labels: of_kind("tsv").find(|table| is_beside(sound, table)).cloned(),
             })
             .collect();
-        groups.push(Group { name, recordings });
+        if !recordings.is_empty() {
+            groups.push(Group { name, recordings });
+        }
     }
     if groups.is_empty() {
-        return Err(fault(folder, "there are no WAV files in this folder or below it".into()));
+        return Err(fault(folder, "there are no WAV files in this folder or below it"));
     }
-    groups.sort_by(|a, b| a.name.cmp(&b.name));
     Ok(groups)
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     #[test]

@@ -111,6 +111,13 @@ impl HeadSolver {
         self.solve_along(sight, mesh, size_px, fov_rad)
     }
 
+    /// The head as MediaPipe fits it, depth taken along the camera's axis: for comparisons. A head that moves to the
+    /// side seems to turn here; nothing that users see is made of it.
+    pub fn solve_on_axis(&self, landmarks_px: &[Vec3], width: usize, height: usize, fov_rad: f32) -> Option<Head> {
+        let mesh = landmarks_px.get(..MESH_COUNT)?;
+        self.solve_along(Vec3::NEG_Z, mesh, Vec2::new(width as f32, height as f32), fov_rad)
+    }
+
     /// The head, seen by a camera turned to look along `sight`.
     fn solve_along(&self, sight: Vec3, mesh: &[Vec3], size_px: Vec2, fov_rad: f32) -> Option<Head> {
         let camera_from_view = Quat::from_rotation_arc(Vec3::NEG_Z, sight);

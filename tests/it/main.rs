@@ -16,6 +16,7 @@ mod demo;
 mod devices;
 mod engine;
 mod eval;
+mod eval_face;
 mod face;
 mod feel;
 mod hearing;

@@ -17,12 +17,48 @@ pub struct EvalArgs {
 /// What `omote eval` measures.
 #[derive(Clone, Debug, Subcommand)]
 pub enum EvalCommand {
+    /// How well faces are seen: landmarks, blinks, jitter, lag, cost, beside MediaPipe
+    Face(EvalFaceArgs),
     /// How well speech is heard: visemes, timing, false opening
     Lipsync(EvalLipsyncArgs),
     /// What becomes of faces in bad pictures: darkness, masks, hands, odd framing, gaps, other faces
     Robustness(EvalRobustnessArgs),
     /// Whether the mouth keeps moving when a source is lost
     Ventriloquist(EvalVentriloquistArgs),
+}
+
+/// `omote eval face`.
+#[derive(Args, Clone, Debug)]
+#[command(after_help = "\
+A folder holds clips, stills and presenter scripts (.toml), with or without sub-folders. What is known about NAME.EXT
+lies beside it: NAME.face.jsonl, what MediaPipe saw (models/face/reference.py writes it), and NAME.truth.toml, what people counted:
+  blinks = [0.48, 1.92]   seconds at which the lids are furthest down
+  face = [[0.0, 2.4]]     when a face is to be seen; true or false for the whole clip
+Without them, what needs none is measured.
+
+Examples:
+  omote eval face clips/
+  omote eval face clips/ --references numbers/ --truth blinks.toml --json figures.json
+  omote eval face clips/ --overlays pictures/ --set video.fov_deg=55")]
+pub struct EvalFaceArgs {
+    /// Folder of clips, stills and presenter scripts
+    #[arg(value_name = "DIR")]
+    pub dir: PathBuf,
+    /// Where references and truths lie if not beside the clips: the same sub-folders below this one
+    #[arg(long, value_name = "DIR")]
+    pub references: Option<PathBuf>,
+    /// One truth file for many clips: a table ['NAME.EXT'] for each
+    #[arg(long, value_name = "FILE")]
+    pub truth: Option<PathBuf>,
+    /// Write a picture for each clip with landmarks drawn in: the product's left, the reference's right
+    #[arg(long, value_name = "DIR")]
+    pub overlays: Option<PathBuf>,
+    /// Also write the figures as JSON; `-` for standard output instead of the table
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<PathBuf>,
+    /// Set any setting by its path, as in video.fov_deg=55
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    pub set: Vec<String>,
 }
 
 /// `omote eval lipsync`.
