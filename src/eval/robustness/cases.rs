@@ -90,7 +90,7 @@ fn tracked(head_deg: f32, lids: f32, open: f32) -> Limits {
 
 /// A subject's clip with every picture changed.
 fn disturbed(subject: usize, change: impl Fn(&RgbImage, &[Vec3], u64) -> RgbImage + 'static) -> Film {
-    turned(subject, change, |seen| Truth::of(seen))
+    turned(subject, change, Truth::of)
 }
 
 fn turned(
