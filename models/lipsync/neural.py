@@ -26,6 +26,10 @@ KOKORO_LAG_S, HIBARI_LAG_S = 0.0525, 0.050
 # Tokens that are no phone: what they last is silence where it is quiet and a part of a neighbour where it is not.
 PAUSES = set(" ;:,.!?—…\"()“”$^_") | {"pad"}
 QUIET_DB, STEP_S = -32.0, 0.005
+# A phone that is fainter than this for so long has ended, whatever the model says of its length: the last one before a
+# pause is said to last half a second longer than it sounds. Stops are silent for a while of their own.
+ENDED_DB, ENDED_S, STOP_ENDED_S = -45.0, 0.05, 0.15
+STOPS = {"PP", "DD", "kk", "CH"}
 
 
 def _folder():
@@ -149,3 +153,30 @@ def rows_of(wave, rate, segments):
         if end > at:
             rows.append((at, end, "?", phones.UNKNOWN))
     return rows
+
+
+def without_quiet_phones(wave, rate, rows):
+    """The rows with silence where a phone is labelled and nothing sounds."""
+    step = int(STEP_S * rate)
+    power = np.array([np.mean(wave[i : i + step] ** 2) for i in range(0, max(1, len(wave) - step + 1), step)])
+    ended = power < np.percentile(power, 90) * 10 ** (ENDED_DB / 10)
+    out = []
+    for start, end, phone, viseme in rows:
+        if viseme == "sil":
+            out.append((start, end, phone, viseme))
+            continue
+        inside = ended[int(start / STEP_S) : int(end / STEP_S)].astype(int)
+        edges = np.flatnonzero(np.diff(np.concatenate([[0], inside, [0]])))
+        at, shortest_s = start, STOP_ENDED_S if viseme in STOPS else ENDED_S
+        for begin, stop in zip(edges[::2], edges[1::2]):
+            if (stop - begin) * STEP_S < shortest_s:
+                continue
+            begin_s = start + begin * STEP_S
+            stop_s = end if stop == len(inside) else start + stop * STEP_S
+            if begin_s > at:
+                out.append((at, begin_s, phone, viseme))
+            out.append((begin_s, stop_s, "sil", "sil"))
+            at = stop_s
+        if end > at:
+            out.append((at, end, phone, viseme))
+    return out

@@ -30,9 +30,10 @@ SAMPLE_RATE = 16000
 SEED = 7
 MINUTES = {
     "espeak": 56, "openjtalk": 36, "flite": 30, "festival": 12, "singing": 18,
-    "hibari": 30, "kokoro": 36, "russian": 8, "laughs": 5, "music": 20,
+    "hibari": 30, "kokoro": 15, "russian": 8, "laughs": 5, "music": 20,
 }
 
+NEURAL_ENGINES = ("hibari", "kokoro")
 ESPEAK_LANGUAGES = (
     [("en-us", texts.english)] * 5 + [("en", texts.english)] * 3 + [("en-gb-scotland", texts.english)]
     + [("en-gb-x-rp", texts.english)] + [("ja", texts.japanese)] * 7 + [("es", texts.spanish)] * 3
@@ -218,6 +219,8 @@ def make(engine, minutes, out, seed):
                 divisor = np.gcd(rate, SAMPLE_RATE)
                 wave = resample_poly(wave, SAMPLE_RATE // divisor, rate // divisor)
             wave = wave / max(1e-6, np.abs(wave).max()) * rng.uniform(0.2, 0.8)
+            if engine in NEURAL_ENGINES:
+                rows = neural.without_quiet_phones(wave, SAMPLE_RATE, rows)
             name = out / f"{engine}_{number:05d}"
             soundfile.write(f"{name}.wav", wave, SAMPLE_RATE, subtype="PCM_16")
             with open(f"{name}.tsv", "w", encoding="utf-8") as file:

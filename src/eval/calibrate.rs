@@ -16,7 +16,7 @@ const SHORTEST_SECS: f64 = 0.04;
 /// The transitions at both ends of a sound are left out: this share of it.
 const EDGE_SHARE: f64 = 0.125;
 /// Given ahead of each sound and behind it, seconds: the network hears what leads to it, and answers a little later.
-const LEAD_SECS: f64 = 0.3;
+const LEAD_SECS: f64 = 1.0;
 const TAIL_SECS: f64 = 0.03;
 
 /// One sound to be used: which recording, which label.

@@ -49,7 +49,7 @@ pub fn apply_theme(ctx: &Context) {
     ctx.all_styles_mut(|style| {
         style.spacing.item_spacing = egui::vec2(8.0, 6.0);
         style.spacing.button_padding = egui::vec2(10.0, 5.0);
-        style.spacing.slider_width = 150.0;
+        style.spacing.slider_width = 96.0;
     });
 }
 

@@ -1,7 +1,7 @@
 //! The control window without a display: clicks by label, and what they change.
 
 use egui_kittest::Harness;
-use egui_kittest::kittest::Queryable;
+use egui_kittest::kittest::{NodeT, Queryable};
 use omote::engine::{Command, DeviceLists, Sources, Telemetry, Transparency};
 use omote::settings::{Background, LipsyncMode, Settings, VideoSource};
 use omote::types::{AudioState, HeadPose, VideoState, Vowel};
@@ -222,4 +222,30 @@ fn the_user_is_led_through_the_vowels() {
     harness.get_by_label("Forget").click();
     harness.run_steps(2);
     assert!(harness.state().settings.audio.voice_calibration.is_empty());
+}
+
+#[test]
+fn nothing_is_wider_than_its_panel() {
+    let mut telemetry = running();
+    telemetry.avatar.expressions =
+        ["happy", "angry", "surprised", "a very long name of an expression of an avatar"].map(String::from).into();
+    telemetry.audio.message = Some("a message that is longer than the panel is wide, and says what can be done".into());
+    let mut harness = window(telemetry);
+    for details in ["Lip-sync details", "Tracking details", "Avatar details"] {
+        harness.get_by_label(details).click();
+        harness.run();
+        for source in VideoSource::ALL {
+            harness.state_mut().settings.video.source = source;
+            harness.run_steps(3);
+            let wide: Vec<_> = widgets_beyond(&harness, 1000.0 - 8.0);
+            assert!(wide.is_empty(), "{details}, {source:?}: {wide:?}");
+        }
+    }
+}
+
+/// Labels of the widgets that reach beyond this place.
+fn widgets_beyond(harness: &Harness<'_, Window>, right: f32) -> Vec<String> {
+    let nodes = harness.root().children_recursive();
+    let wide = nodes.filter(|node| node.accesskit_node().label().is_some() && node.rect().right() > right);
+    wide.map(|node| format!("{:?} to {}", node.accesskit_node().label(), node.rect().right())).collect()
 }
