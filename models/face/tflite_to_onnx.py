@@ -1,4 +1,4 @@
-"""A small converter from TensorFlow Lite to ONNX, for the operators that the Face Landmarker's networks use.
+"""A small converter from TensorFlow Lite to ONNX, for the operators that the face networks use.
 
 TFLite keeps pictures as batch, row, column, channel (NHWC), ONNX as batch, channel, row, column (NCHW). Each value is
 made in the layout that its operator likes and transposed only where another one asks for it ("n" native, "c" NCHW).
@@ -80,9 +80,9 @@ class Converter:
             buffer = self.model.Buffers(tensor.Buffer())
             if buffer.DataLength() == 0:
                 continue
-            assert tensor.Sparsity() is None
             array = np.frombuffer(buffer.DataAsNumpy().tobytes(), DTYPES[tensor.Type()])
-            self.constants[i] = array.reshape(self.shape(i))
+            # Sparse ones hold fewer values than their shape says; DENSIFY asks for them.
+            self.constants[i] = array.reshape(self.shape(i)) if tensor.Sparsity() is None else array
             if array.dtype == np.float16:
                 self.halves.add(i)
 
@@ -151,6 +151,11 @@ class Converter:
         assert array.dtype == np.float16
         self.constants[outputs[0]] = array.astype(np.float32)
         self.halves.add(outputs[0])
+
+    def op_DENSIFY(self, _, inputs, outputs):
+        self.constants[outputs[0]] = dense(self.graph.Tensors(inputs[0]), self.constants[inputs[0]])
+        if inputs[0] in self.halves:
+            self.halves.add(outputs[0])
 
     def convolution(self, operator, inputs, outputs, is_depthwise):
         o = options(operator, tflite.DepthwiseConv2DOptions if is_depthwise else tflite.Conv2DOptions)
@@ -308,6 +313,19 @@ class Converter:
         axes = self.initializer(np.array(axes, np.int64))
         self.values[outputs[0], layout] = self.node("ReduceSum", [value, axes], keepdims=int(keep))
 
+    def op_RESIZE_BILINEAR(self, operator, inputs, outputs):
+        o = options(operator, tflite.ResizeBilinearOptions)
+        mode = "align_corners" if o.AlignCorners() else "half_pixel" if o.HalfPixelCenters() else "asymmetric"
+        large, small = self.shape(outputs[0]), self.shape(inputs[0])
+        scales = self.initializer(np.array([1, 1, large[1] / small[1], large[2] / small[2]], np.float32))
+        attributes = {"mode": "linear", "coordinate_transformation_mode": mode}
+        self.values[outputs[0], "c"] = self.node("Resize", [self.get(inputs[0], "c"), "", scales], **attributes)
+
+    def op_DEPTH_TO_SPACE(self, operator, inputs, outputs):
+        size = options(operator, tflite.DepthToSpaceOptions).BlockSize()
+        picture = self.get(inputs[0], "c")
+        self.values[outputs[0], "c"] = self.node("DepthToSpace", [picture], blocksize=size, mode="DCR")
+
     def op_TRANSPOSE(self, _, inputs, outputs):
         perm = [int(axis) for axis in self.constants[inputs[1]]]
         self.values[outputs[0], "n"] = self.node("Transpose", [self.get(inputs[0])], perm=perm)
@@ -333,6 +351,53 @@ class Converter:
             target = self.initializer(np.array(self.shape(outputs[0]), np.int64))
             result = self.node("Reshape", [result, target])
         self.values[outputs[0], "n"] = result
+
+
+def dense(tensor, values):
+    """A sparse tensor's values at their places, zeros elsewhere: TACO's format, levels dense or compressed."""
+    sparsity = tensor.Sparsity()
+    shape = [int(x) for x in tensor.ShapeAsNumpy()]
+    order = [int(x) for x in sparsity.TraversalOrderAsNumpy()]
+    blocked = [int(x) for x in sparsity.BlockMapAsNumpy()] if sparsity.BlockMapLength() else []
+    levels = [level(sparsity.DimMetadata(i)) for i in range(sparsity.DimMetadataLength())]
+    block_sizes = [1] * len(shape)
+    for i, axis in enumerate(blocked):
+        block_sizes[axis] = levels[len(shape) + i][0]
+    result = np.zeros(shape, values.dtype)
+
+    def place(depth, position, path):
+        if depth == len(levels):
+            at = [0] * len(shape)
+            for i, step in enumerate(path[: len(shape)]):
+                at[order[i]] = step * block_sizes[order[i]]
+            for axis, step in zip(blocked, path[len(shape) :]):
+                at[axis] += step
+            result[tuple(at)] = values[position]
+            return
+        size, segments, indices = levels[depth]
+        if segments is None:
+            for step in range(size):
+                place(depth + 1, position * size + step, [*path, step])
+        else:
+            for child in range(segments[position], segments[position + 1]):
+                place(depth + 1, child, [*path, indices[child]])
+
+    place(0, 0, [])
+    return result
+
+
+def level(metadata):
+    """Size, segments and indices of a level; the latter two are None where it is dense."""
+    if metadata.Format() == tflite.DimensionType.DENSE:
+        return metadata.DenseSize(), None, None
+
+    def integers(kind, table):
+        vector = {1: tflite.Int32Vector, 2: tflite.Uint16Vector, 3: tflite.Uint8Vector}[kind]()
+        vector.Init(table.Bytes, table.Pos)
+        return [int(x) for x in vector.ValuesAsNumpy()]
+
+    segments = integers(metadata.ArraySegmentsType(), metadata.ArraySegments())
+    return 0, segments, integers(metadata.ArrayIndicesType(), metadata.ArrayIndices())
 
 
 def options(operator, option_type):

@@ -49,6 +49,9 @@ const LEARN_SECS: f32 = 4.0;
 const LEARNED_AFTER_SECS: f32 = 1.0;
 /// Faces turned further than this (cosine of 40°) show the lips too slanted to judge them.
 const FRONTAL: f32 = 0.77;
+/// Eyes nearer to each other than this, pixels, belong to faces whose lips are smaller than what they are judged by: at
+/// 8 px a bare mouth differs as little as a mask.
+const LEAST_EYES_PX: f32 = 16.0;
 /// Natural logarithm of luma, eyes and around them against cheeks: bare ones are −0.1 to −0.8, dark glasses −1.7.
 const DARK_GLASSES: f32 = -1.0;
 const DARK_GLASSES_BACK: f32 = -0.85;
@@ -71,6 +74,8 @@ struct Measure {
     inside: f32,
     /// Luma of the cheeks, 0..255.
     cheeks: f32,
+    /// Between the irises, pixels.
+    eyes_px: f32,
     eyes_dark: bool,
     eyes_bare: bool,
 }
@@ -107,7 +112,7 @@ impl Covers {
         let Some(measure) = measure(picture, landmarks_px) else { return self.cover };
         self.cover.too_dark = measure.cheeks < if self.cover.too_dark { BRIGHT_AGAIN } else { TOO_DARK };
         self.cover.mouth_doubtful = self.cover.mouth;
-        if self.cover.too_dark || facing < FRONTAL {
+        if self.cover.too_dark || facing < FRONTAL || measure.eyes_px < LEAST_EYES_PX {
             return self.cover;
         }
         self.step_mouth(&measure, dt);
@@ -194,6 +199,7 @@ fn measure(picture: Picture<'_>, landmarks_px: &[Vec3]) -> Option<Measure> {
         ),
         inside: inside as f32 / (upper.len() + lower.len()) as f32,
         cheeks: cheeks - BLACK_LEVEL,
+        eyes_px: at(IN_EYES[0][0]).distance(at(IN_EYES[1][0])),
         eyes_dark: eyes.iter().all(is_dark),
         eyes_bare: eyes.iter().any(is_bare),
     })
@@ -237,7 +243,7 @@ mod tests {
     use super::*;
 
     fn step(covers: &mut Covers, lips: Vec3, secs: f32) -> Cover {
-        let measure = Measure { lips, inside: 1.0, cheeks: 150.0, eyes_dark: false, eyes_bare: true };
+        let measure = Measure { lips, inside: 1.0, cheeks: 150.0, eyes_px: 50.0, eyes_dark: false, eyes_bare: true };
         for _ in 0..(secs * 30.0).round() as usize {
             covers.step_mouth(&measure, 1.0 / 30.0);
         }

@@ -219,6 +219,39 @@ fn far_and_cut_off_faces_are_hinted_at() {
 }
 
 #[test]
+fn a_person_across_the_room_is_found_within_half_a_second() {
+    // 8 px between the eyes: 3 m before a usual camera.
+    let small = image::imageops::resize(&astronaut(), 90, 90, image::imageops::FilterType::Triangle);
+    let mut room = flat(640, 480, 115);
+    image::imageops::overlay(&mut room, &small, 380, 120);
+    let reports = watch(&mut tracker(RAW), &room, 0.0, 16);
+    let found = reports.iter().position(|report| report.observation.is_some()).expect("found");
+    assert!(found <= 15, "found after {found} frames");
+    let last = reports.last().unwrap();
+    assert!(last.hints.far && last.state == VideoState::Tracked, "{:?}", last.state);
+}
+
+#[test]
+fn a_covered_mouth_is_told_and_stays_shut() {
+    let mut masked = astronaut();
+    image::imageops::overlay(&mut masked, &image::RgbImage::from_pixel(120, 75, image::Rgb([150, 190, 215])), 165, 128);
+    let reports = watch(&mut tracker(FaceOptions::default()), &masked, 0.0, 12);
+    assert_eq!(reports.last().unwrap().state, VideoState::MouthCovered);
+    for report in reports {
+        let open = report.observation.expect("the face is followed").mouth.open;
+        assert!(open < 0.1, "a cover opened the mouth: {open}");
+    }
+}
+
+#[test]
+fn a_still_picture_is_hinted_at_after_some_seconds_and_not_before() {
+    let reports = watch(&mut tracker(FaceOptions::default()), &astronaut(), 0.0, 106);
+    assert!(reports.iter().all(|report| report.state == VideoState::Tracked));
+    assert!(reports[..75].iter().all(|report| !report.hints.picture), "2.5 s");
+    assert!(reports[105].hints.picture, "3.5 s");
+}
+
+#[test]
 fn the_same_frames_give_the_same_bits_whatever_came_before() {
     let run = || {
         let mut reports = watch(&mut tracker(FaceOptions::default()), &astronaut(), 0.0, 4);
