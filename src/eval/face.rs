@@ -85,13 +85,19 @@ pub struct FaceEval {
 /// `unmeasured`, and the others are still measured.
 ///
 /// # Errors
-/// If the folder holds nothing, or the face model cannot be loaded.
+/// If the folder holds nothing, there is no place for pictures, or the face model cannot be loaded.
 pub fn eval_face(
     folder: &Path,
     options: &FaceEvalOptions,
     progress: &mut dyn FnMut(&FaceClip),
 ) -> Result<FaceEval, EvalError> {
     let groups = find_clips(folder, options.references.as_deref())?;
+    if let Some(folder) = &options.overlays {
+        std::fs::create_dir_all(folder).map_err(|e| EvalError::Folder {
+            path: folder.clone(),
+            why: format!("the folder for pictures cannot be made ({e})"),
+        })?;
+    }
     let mut looker = Looker::load(&options.settings)?;
     let mut eval = FaceEval::default();
     let mut total = Sums::default();
@@ -123,7 +129,8 @@ fn eval_clip(clip: &FaceClip, group: &str, options: &FaceEvalOptions, looker: &m
     let truth = own_truth.as_ref().or_else(|| options.truths.get(&clip.name));
     let looked = looker.look(clip, &options.settings)?;
     if let Some(folder) = &options.overlays {
-        overlay::write(&folder.join(group), clip, &looked, looker)?;
+        let folder = if group == "." { folder.clone() } else { folder.join(group) };
+        overlay::write(&folder, clip, &looked, looker)?;
     }
     Ok(Sums::of(&looked, clip.kind == ClipKind::Still, truth))
 }
