@@ -33,6 +33,8 @@ const VISIBLE_LID: f32 = 0.3;
 /// A lid that moves this fast (per second) is blinking; so it counts for some time after.
 const BLINK_SPEED: f32 = 4.0;
 const BLINK_SECS: f32 = 0.1;
+/// A lid that comes down this fast may be starting to: the shapes notice it before the lids do.
+const STARTING_SPEED: f32 = 0.7;
 /// The gaze is held so long; then the eyes are closed, and look ahead when they open.
 const LIMIT: f32 = 0.7;
 
@@ -75,8 +77,8 @@ impl GazeReader {
         if dt > 0.0 && (lid - self.last_lid).abs() > BLINK_SPEED * dt {
             self.blinking_secs = BLINK_SECS;
         }
-        self.last_lid = lid;
-        let is_blinking = self.blinking_secs > 0.0;
+        let before = std::mem::replace(&mut self.last_lid, lid);
+        let is_blinking = self.blinking_secs > 0.0 || lid - before > STARTING_SPEED * dt;
         self.blinking_secs = (self.blinking_secs - dt).max(0.0);
         let visible = 1.0 - smoothstep((lid - VISIBLE_LID) / (HIDDEN_LID - VISIBLE_LID));
         if !is_blinking && is_frontal && visible >= 1.0 && dt > 0.0 {

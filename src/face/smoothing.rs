@@ -27,8 +27,10 @@ struct Pace {
 const ANGLE: Pace = Pace { rest_hz: 0.2, beta: 40.0, speed_hz: 3.0, knee: 0.6 };
 /// A head at half a metre that turns by 1 rad/s moves by about 0.1 m/s.
 const POSITION: Pace = Pace { rest_hz: 0.2, beta: 300.0, speed_hz: 3.0, knee: 0.08 };
-const MOUTH: Pace = Pace { rest_hz: 0.6, beta: 4.5, speed_hz: 8.0, knee: 3.6 };
-const LID: Pace = Pace { rest_hz: 0.3, beta: 4.5, speed_hz: 8.0, knee: 3.6 };
+/// Speech opens and closes the lips at 1 to 8 a second, and lips that come late are worse than lips that tremble.
+const MOUTH: Pace = Pace { rest_hz: 2.0, beta: 4.5, speed_hz: 8.0, knee: 1.5 };
+const SMILE: Pace = Pace { rest_hz: 0.3, beta: 4.5, speed_hz: 8.0, knee: 3.6 };
+const LID: Pace = Pace { rest_hz: 0.8, beta: 4.5, speed_hz: 8.0, knee: 3.6 };
 const BROW: Pace = Pace { rest_hz: 0.5, beta: 6.0, speed_hz: 6.0, knee: 2.0 };
 const GAZE: Pace = Pace { rest_hz: 0.6, beta: 30.0, speed_hz: 6.0, knee: 0.8 };
 
@@ -37,7 +39,8 @@ const GAZE: Pace = Pace { rest_hz: 0.6, beta: 30.0, speed_hz: 6.0, knee: 0.8 };
 pub(super) struct Smoothing {
     head: [OneEuro; 3],
     position: [OneEuro; 3],
-    mouth: [OneEuro; 4],
+    mouth: [OneEuro; 3],
+    smile: [OneEuro; 1],
     lids: [OneEuro; 2],
     brows: [OneEuro; 2],
     gaze: [OneEuro; 2],
@@ -49,6 +52,7 @@ impl Default for Smoothing {
             head: filters(ANGLE),
             position: filters(POSITION),
             mouth: filters(MOUTH),
+            smile: filters(SMILE),
             lids: filters(LID),
             brows: filters(BROW),
             gaze: filters(GAZE),
@@ -67,7 +71,8 @@ impl Smoothing {
         let Vec3 { x, y, z } = position;
         step(&mut self.head, [&mut head.yaw, &mut head.pitch, &mut head.roll], dt);
         step(&mut self.position, [x, y, z], dt);
-        step(&mut self.mouth, [&mut mouth.open, &mut mouth.width, &mut mouth.round, &mut mouth.smile], dt);
+        step(&mut self.mouth, [&mut mouth.open, &mut mouth.width, &mut mouth.round], dt);
+        step(&mut self.smile, [&mut mouth.smile], dt);
         step(&mut self.lids, [&mut lids.left, &mut lids.right], dt);
         step(&mut self.brows, [&mut brows.left, &mut brows.right], dt);
         step(&mut self.gaze, [&mut gaze.yaw, &mut gaze.pitch], dt);

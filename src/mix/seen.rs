@@ -101,8 +101,8 @@ struct Fresh {
 impl Seen {
     pub fn new() -> Self {
         // The camera's tracker is calm already, and every filter lags: this one is for trackers that are not.
-        let angle = OneEuro::new(1.0, 60.0).with_knee(4.0, 0.4);
-        let place = OneEuro::new(1.0, 400.0).with_knee(4.0, 0.05);
+        let angle = OneEuro::new(1.0, 30.0).with_knee(4.0, 0.4);
+        let place = OneEuro::new(1.0, 200.0).with_knee(4.0, 0.05);
         Self {
             state: VideoState::default(),
             face: Health::new(),
