@@ -56,13 +56,13 @@ pub(super) struct GazeReader {
     rest: [f32; 2],
     seen_secs: f32,
     held: Gaze,
-    last_lid: f32,
+    last_lid: Option<f32>,
     blinking_secs: f32,
 }
 
 impl Default for GazeReader {
     fn default() -> Self {
-        Self { rest: FIRST_REST, seen_secs: 0.0, held: Gaze::default(), last_lid: 0.0, blinking_secs: 0.0 }
+        Self { rest: FIRST_REST, seen_secs: 0.0, held: Gaze::default(), last_lid: None, blinking_secs: 0.0 }
     }
 }
 
@@ -74,11 +74,11 @@ impl GazeReader {
         if !(shift.is_finite() && down.is_finite() && lid.is_finite()) {
             return self.held;
         }
-        if dt > 0.0 && (lid - self.last_lid).abs() > BLINK_SPEED * dt {
+        let before = self.last_lid.replace(lid).unwrap_or(lid);
+        if dt > 0.0 && (lid - before).abs() > BLINK_SPEED * dt {
             self.blinking_secs = BLINK_SECS;
         }
-        let before = std::mem::replace(&mut self.last_lid, lid);
-        let is_blinking = self.blinking_secs > 0.0 || lid - before > STARTING_SPEED * dt;
+        let is_blinking = self.blinking_secs > 0.0 || (dt > 0.0 && lid - before > STARTING_SPEED * dt);
         self.blinking_secs = (self.blinking_secs - dt).max(0.0);
         let visible = 1.0 - smoothstep((lid - VISIBLE_LID) / (HIDDEN_LID - VISIBLE_LID));
         if !is_blinking && is_frontal && visible >= 1.0 && dt > 0.0 {

@@ -244,7 +244,7 @@ fn the_presenter_is_understood() {
     assert!(score.six.value() >= 0.84, "six-class {:.3}", score.six.value());
     assert!(score.vowel.value() >= 0.58, "vowels {:.3}", score.vowel.value());
     assert!(score.voiced.value() >= 0.95, "voiced {:.3}", score.voiced.value());
-    assert!(score.closure.value() >= 0.75, "p, b, m {:.3}", score.closure.value());
+    assert!(score.closure.value() >= 0.70, "p, b, m {:.3}", score.closure.value());
 }
 
 #[test]
