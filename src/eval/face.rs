@@ -91,6 +91,9 @@ pub fn eval_face(
     options: &FaceEvalOptions,
     progress: &mut dyn FnMut(&FaceClip),
 ) -> Result<FaceEval, EvalError> {
+    if let Some(references) = options.references.as_deref().filter(|folder| !folder.is_dir()) {
+        return Err(EvalError::Folder { path: references.to_owned(), why: "there is no such folder".into() });
+    }
     let groups = find_clips(folder, options.references.as_deref())?;
     if let Some(folder) = &options.overlays {
         std::fs::create_dir_all(folder).map_err(|e| EvalError::Folder {
