@@ -166,18 +166,7 @@ fn ventriloquist(args: &EvalVentriloquistArgs) -> anyhow::Result<()> {
         Some(dir) => ventriloquist::ventriloquist(dir, &options, progress)?,
         None => ventriloquist::bundled_ventriloquist(ventriloquist::BUNDLED, &options, progress)?,
     };
-    let is_on_stdout = args.json.as_deref() == Some(Path::new("-"));
-    if let Some(path) = &args.json {
-        let json = serde_json::to_string_pretty(&figures)?;
-        if is_on_stdout {
-            std::io::stdout().lock().write_all(json.as_bytes())?;
-        } else {
-            std::fs::write(path, json).with_context(|| format!("the file cannot be written: {}", path.display()))?;
-        }
-    }
-    if !is_on_stdout {
-        std::io::stdout().lock().write_all(ventriloquist::table(&figures).as_bytes())?;
-    }
+    print_figures(args.json.as_deref(), &figures, || ventriloquist::table(&figures))?;
     let broken = figures.broken().count();
     if broken > 0 {
         bail!("{broken} of {} limits of the mix are broken", figures.gates.len());
@@ -199,18 +188,7 @@ fn robustness(args: &EvalRobustnessArgs) -> anyhow::Result<()> {
         let sheet = sheet.compose();
         sheet.save(path).with_context(|| format!("the picture sheet cannot be written: {}", path.display()))?;
     }
-    let is_on_stdout = args.json.as_deref() == Some(Path::new("-"));
-    if let Some(path) = &args.json {
-        let json = serde_json::to_string_pretty(&figures)?;
-        if is_on_stdout {
-            std::io::stdout().lock().write_all(json.as_bytes())?;
-        } else {
-            std::fs::write(path, json).with_context(|| format!("the file cannot be written: {}", path.display()))?;
-        }
-    }
-    if !is_on_stdout {
-        std::io::stdout().lock().write_all(robustness::table(&figures).as_bytes())?;
-    }
+    print_figures(args.json.as_deref(), &figures, || robustness::table(&figures))?;
     let broken = figures.iter().filter(|case| !case.broken.is_empty()).count();
     if broken > 0 {
         bail!("{broken} of {} cases are not as they should be", figures.len());

@@ -8,11 +8,12 @@
 //!
 //! * `clips`, `truth`, `reference` – what a folder holds and what is known about it
 //! * `look`, `shown` – a clip through both ways, reduced to samples
-//! * `blinks`, `numbers`, `score`, `table` – from samples to figures to text
+//! * `blinks`, `numbers`, `score`, `figures`, `table` – from samples to figures to text
 //! * `overlay` – pictures with the landmarks drawn in, for eyes
 
 mod blinks;
 mod clips;
+mod figures;
 mod look;
 mod numbers;
 mod overlay;
@@ -28,7 +29,7 @@ use serde::Serialize;
 
 pub use self::blinks::BlinkFigures;
 pub use self::clips::{ClipGroup, ClipKind, FaceClip};
-pub use self::score::{FaceFigures, ParityFigures, ProductFigures, ShapeFigures, TruthFigures, Versus, limits};
+pub use self::figures::{FaceFigures, ParityFigures, ProductFigures, ShapeFigures, TruthFigures, Versus, limits};
 pub use self::table::table;
 pub use self::truth::{ClipTruth, FaceTimes, Truths, read_truths};
 

@@ -17,7 +17,7 @@ const NEW_SECS: f32 = 10.0;
 const MAX_REST: f32 = 0.5;
 /// The strongest a shape gets is the highest fiftieth of what is beyond rest.
 const PEAK_QUANTILE: f32 = 0.98;
-const PEAK_PER_SEC: f32 = 0.1;
+const PEAK_PER_SEC: f32 = 0.5;
 /// A shape beyond rest by this much is in use; less is noise and must not raise the gain.
 const IN_USE: f32 = 0.08;
 /// A shape at its strongest is shown as this, but nothing is amplified more than [`MAX_GAIN`] times.
@@ -108,7 +108,7 @@ mod tests {
         for (rest, peak) in [(0.0, 0.75), (0.3, 0.9), (0.1, 0.55)] {
             let (at_rest, at_peak) = live(&mut ShapeBaseline::default(), rest, peak);
             assert!(at_rest < 0.04, "{rest}..{peak}: rests at {at_rest}");
-            assert!((0.45..=0.8).contains(&at_peak), "{rest}..{peak}: comes to {at_peak}");
+            assert!((0.55..=0.8).contains(&at_peak), "{rest}..{peak}: comes to {at_peak}");
         }
     }
 

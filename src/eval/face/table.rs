@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::blinks::BlinkFigures;
-use super::score::{FaceFigures, ParityFigures, ProductFigures, TruthFigures, Versus, limits};
+use super::figures::{FaceFigures, ParityFigures, ProductFigures, TruthFigures, Versus, limits};
 use super::{FaceEval, GroupFaceFigures};
 
 /// A column: its head and its value.
